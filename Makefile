@@ -1,0 +1,49 @@
+PYTHON ?= python3
+PIP := -m pip --disable-pip-version-check --quiet
+BIN := .venv/bin
+READY := .venv/.ready
+BENCH := bench/.venv
+BENCH_READY := $(BENCH)/.ready
+RUN := --noise 1.0 --rate 0.01 --steps 10000 --delta 1e-5
+
+.DEFAULT_GOAL := help
+.PHONY: help setup demo test check bench clean
+
+help: ## list the targets
+	@awk -F ':.*## ' '/^[a-z]+:.*## / {printf "  %-8s %s\n", $$1, $$2}' $(MAKEFILE_LIST)
+
+setup: $(READY) ## make .venv with hush and the pinned tools
+
+$(READY): pyproject.toml constraints.txt
+	$(PYTHON) -m venv --clear .venv
+	$(BIN)/python $(PIP) install --constraint constraints.txt --editable '.[dev,app]'
+	@touch $@
+
+demo: setup ## account for, calibrate and explain one training run
+	$(BIN)/hush epsilon $(RUN)
+	$(BIN)/hush calibrate --epsilon 2 --delta 1e-5 --rate 0.01 --steps 10000
+	$(BIN)/hush explain $(RUN)
+
+test: setup ## run the tests and doctests on every core
+	$(BIN)/pytest -n auto
+
+check: setup ## lint, formatting, types and the import layers
+	$(BIN)/ruff check .
+	$(BIN)/ruff format --check .
+	$(BIN)/pyright
+	$(BIN)/lint-imports
+
+bench: $(BENCH_READY) ## compare with other accountants, into bench/results
+	$(BENCH)/bin/python bench/run.py
+
+# torch goes first and alone: pinned exactly, or the resolver may fetch gigabytes of another build.
+$(BENCH_READY): pyproject.toml bench/requirements.txt
+	$(PYTHON) -m venv --clear $(BENCH)
+	$(BENCH)/bin/python $(PIP) install "$$(grep '^torch==' bench/requirements.txt)"
+	$(BENCH)/bin/python $(PIP) install --requirement bench/requirements.txt
+	$(BENCH)/bin/python $(PIP) install --editable .
+	@touch $@
+
+clean: ## remove the environments and every cache
+	rm -rf .venv $(BENCH) dist build .pytest_cache .ruff_cache .hypothesis .import_linter_cache
+	find . -name __pycache__ -type d -prune -exec rm -rf {} +

@@ -1,0 +1,55 @@
+"""A certified interval around an answer."""
+
+from __future__ import annotations
+
+import math
+from dataclasses import dataclass
+
+from hush.curves.relation import Relation
+
+
+@dataclass(frozen=True)
+class Bound:
+    """lower <= truth <= upper; every guarantee is read off `upper` (for a trade-off curve, off `lower`).
+
+    >>> Bound(6.187712380, 6.187712391, quantity="epsilon", delta=1e-5)
+    Bound(epsilon=6.1877123..., lower=6.18771238, upper=6.187712391, delta=1e-05)
+    """
+
+    lower: float
+    upper: float
+    quantity: str = "epsilon"
+    delta: float | None = None
+    epsilon: float | None = None
+    relation: Relation | None = None
+    route: str = ""
+
+    @property
+    def width(self) -> float:
+        """Relative width: (upper - lower)/upper, 0 where they agree."""
+        if self.upper == self.lower:
+            return 0.0
+        return (self.upper - self.lower) / self.upper if 0 < self.upper < math.inf else math.inf
+
+    @property
+    def digits(self) -> str:
+        """The decimal digits on which lower and upper agree."""
+        if self.lower == self.upper:
+            return f"{self.upper:.10g}"
+        if not (0 < self.lower and self.upper < math.inf):
+            return f"<= {self.upper:.6g}"
+        places = min(max(int(-math.log10(self.width)), 0), 15)
+        for count in range(places, 0, -1):
+            low, high = f"{self.lower:.{count}g}", f"{self.upper:.{count}g}"
+            if low == high:
+                return low
+        low, high = f"{self.lower:.15e}", f"{self.upper:.15e}"
+        return f"{self.lower:.3g} to {self.upper:.3g}"
+
+    def __repr__(self) -> str:
+        shown = self.digits
+        rest = "".join(
+            f", {name}={value:.6g}" for name, value in (("delta", self.delta), ("epsilon", self.epsilon)) if value is not None
+        )
+        dots = "..." if self.lower != self.upper and not shown.startswith("<") and " to " not in shown else ""
+        return f"Bound({self.quantity}={shown}{dots}, lower={self.lower:.10g}, upper={self.upper:.10g}{rest})"

@@ -1,0 +1,170 @@
+"""Pairs with finitely many values of the loss: discrete noise, randomized response, stated guarantees, tables."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Sequence
+from dataclasses import dataclass
+from functools import cached_property
+
+import numpy as np
+
+from hush.curves.pair import Interval, Pair
+from hush.numerics.law import UNIT, Array, Law
+
+
+@dataclass(frozen=True, eq=False)
+class FinitePair(Pair):
+    """Finite losses with their P-mass (Q-mass is e^{-loss} of it), P-mass at +infinity and Q-mass at -infinity."""
+
+    losses: Array
+    """Increasing."""
+    mass: Array
+    at_infinity: float = 0.0
+    at_minus_infinity: float = 0.0
+    lattice: float | None = None
+
+    @property
+    def key(self) -> tuple[object, ...]:
+        """What makes two finite pairs equal."""
+        return self.losses.tobytes(), self.mass.tobytes(), self.at_infinity, self.at_minus_infinity
+
+    def __eq__(self, other: object) -> bool:
+        return isinstance(other, FinitePair) and self.key == other.key
+
+    def __hash__(self) -> int:
+        return hash(self.key)
+
+    @classmethod
+    def of(cls, p: Sequence[float] | Array, q: Sequence[float] | Array) -> FinitePair:
+        """From the probabilities of each outcome under P and under Q.
+
+        >>> pair = FinitePair.of([0.75, 0.25], [0.25, 0.75])
+        >>> round(pair.epsilon(math.log(0.5))[1], 12)
+        0.0
+        """
+        p, q = np.asarray(p, dtype=float), np.asarray(q, dtype=float)
+        both = (p > 0) & (q > 0)
+        losses = np.log(p[both]) - np.log(q[both])
+        return cls._sorted(losses, p[both], float(p[q == 0].sum()), float(q[p == 0].sum()))
+
+    @classmethod
+    def _sorted(cls, losses: Array, mass: Array, top: float, bottom: float, lattice: float | None = None) -> FinitePair:
+        order = np.argsort(losses, kind="stable")
+        losses, mass = losses[order], mass[order]
+        if len(losses) == 2 and lattice is None and losses[1] > losses[0]:
+            lattice = float(losses[1] - losses[0])
+        if len(losses) == 1:
+            lattice = 1.0
+        return cls(losses, mass, top, bottom, lattice)
+
+    @classmethod
+    def from_profile(cls, epsilons: Array, deltas: Array) -> FinitePair:
+        """The pair whose profile joins the points (e^epsilon, delta) by lines: an upper bound on any convex one.
+
+        Left of the points it runs to (0, 1); right of them it stays level (mass at +infinity).
+        """
+        t, d = np.exp(epsilons), np.asarray(deltas, dtype=float)
+        hull: list[int] = []
+        for k in range(len(t)):
+            while len(hull) >= 2 and _slope(t, d, hull[-2], hull[-1]) >= _slope(t, d, hull[-1], k):
+                hull.pop()
+            hull.append(k)
+        t, d, eps = t[hull], np.minimum.accumulate(d[hull]), np.asarray(epsilons)[hull]
+        slopes = np.concatenate([[(d[0] - 1) / t[0]], np.diff(d) / np.diff(t), [0.0]])
+        q = np.maximum(np.diff(slopes), 0.0)
+        mass = q * t
+        keep = mass > 0
+        bottom = max(0.0, 1.0 + float(slopes[0]))
+        return cls._sorted(eps[keep], mass[keep], float(d[-1]), bottom)
+
+    @property
+    def infinite(self) -> float:
+        return self.at_infinity
+
+    @cached_property
+    def q_mass(self) -> Array:
+        """Q-mass of each finite loss."""
+        return np.exp(np.log(self.mass) - self.losses)
+
+    def mix(self, rate: float) -> FinitePair:
+        if rate == 1:
+            return self
+        growth = rate * np.expm1(np.minimum(self.losses, 700.0))
+        losses = np.where(
+            self.losses > 600,
+            np.logaddexp(math.log1p(-rate), math.log(rate) + self.losses) if rate > 0 else 0.0,
+            np.log1p(np.minimum(growth, 1e300)),
+        )
+        mass = np.exp(np.log(self.q_mass) + losses)
+        if self.at_minus_infinity > 0 and rate < 1:
+            losses = np.append(losses, math.log1p(-rate))
+            mass = np.append(mass, (1 - rate) * self.at_minus_infinity)
+        return self._sorted(losses, mass, rate * self.at_infinity, 0.0)
+
+    def swap(self) -> FinitePair:
+        return FinitePair(
+            -self.losses[::-1], self.q_mass[::-1].copy(), self.at_minus_infinity, self.at_infinity, self.lattice
+        )
+
+    def law(self) -> Law:
+        rest = 1 - self.at_infinity
+        discount = max(math.log(max(float(self.q_mass.sum()), 1e-300) / rest), 0.0) if rest > 0 else 0.0
+        if discount < 1e-12:
+            discount = 0.0
+        return Law(self.losses, self.mass / rest, (), self.lattice, discount)
+
+    def log_delta(self, epsilon: float, tolerance: float = 1e-9) -> Interval:
+        past = self.losses > epsilon
+        value = self.at_infinity + float((self.mass[past] * -np.expm1(epsilon - self.losses[past])).sum())
+        if value == 0:
+            return -math.inf, -math.inf
+        gaps = self.losses[past] - epsilon
+        near = float((self.mass[past] * (np.abs(self.losses[past]) + abs(epsilon)) * np.exp(-gaps)).sum())
+        slack = 8 * UNIT * (value + near)
+        return (
+            math.log(value - slack) if value > slack else -math.inf,
+            min(math.log(value + slack), 0.0),
+        )
+
+    def tails(self, losses: Array) -> tuple[Array, Array, Array, Array]:
+        index = np.searchsorted(self.losses, losses, side="right")
+        p, q = self.mass, self.q_mass
+        p_up = np.append(np.cumsum(p[::-1])[::-1], 0.0) + self.at_infinity
+        q_up = np.append(np.cumsum(q[::-1])[::-1], 0.0)
+        p_down = np.concatenate([[0.0], np.cumsum(p)])
+        q_down = np.concatenate([[0.0], np.cumsum(q)]) + self.at_minus_infinity
+        return p_up[index], q_up[index], p_down[index], q_down[index]
+
+
+def _slope(t: Array, d: Array, i: int, j: int) -> float:
+    return float((d[j] - d[i]) / (t[j] - t[i]))
+
+
+def stated_points(epsilons: Sequence[float], deltas: Sequence[float]) -> FinitePair:
+    """The worst pair that is (eps_i, delta_i)-DP for all i, in both directions.
+
+    For one point it is the pair of Kairouz, Oh, Viswanath 2015: masses delta at the infinities, the rest at +-eps.
+    For several the trade-off curve is the largest of theirs (Dong, Roth, Su 2022, Prop. 2.3), here as a profile:
+    delta(-eps) = 1 - e^{-eps}(1 - delta(eps)) mirrors each point.
+
+    >>> pair = stated_points([1.0], [1e-3])
+    >>> pair.at_infinity, round(math.exp(pair.log_delta(1.0)[1]), 12)
+    (0.001, 0.001)
+    """
+    points: dict[float, float] = {}
+    for epsilon, delta in zip(epsilons, deltas, strict=True):
+        points[epsilon] = min(points.get(epsilon, 1.0), delta)
+        mirror = -math.expm1(-epsilon) + math.exp(-epsilon) * delta
+        points[-epsilon] = min(points.get(-epsilon, 1.0), mirror)
+    if len(points) == 2:
+        epsilon, delta = max(points), points[max(points)]
+        if epsilon > 0:
+            high = (1 - delta) / (1 + math.exp(-epsilon))
+            low = (1 - delta) * math.exp(-epsilon) / (1 + math.exp(-epsilon))
+            return FinitePair(np.array([-epsilon, epsilon]), np.array([low, high]), delta, delta, 2 * epsilon)
+    if max(points) == 0:
+        delta = points[0.0]
+        return FinitePair(np.zeros(1), np.array([1 - delta]), delta, delta, 1.0)
+    ordered = np.array(sorted(points))
+    return FinitePair.from_profile(ordered, np.array([points[e] for e in ordered]))

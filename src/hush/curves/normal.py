@@ -1,0 +1,176 @@
+"""Pairs of normal mixtures with one common deviation: Gaussian noise, sampled or not."""
+
+from __future__ import annotations
+
+import math
+from dataclasses import dataclass
+from functools import cached_property
+
+import numpy as np
+from scipy import special
+
+from hush.curves.pair import Interval, Pair, Share
+from hush.numerics.law import UNIT, Array, Law, Normals
+from hush.numerics.roots import decreasing_root
+
+Mixture = tuple[tuple[float, float], ...]
+"""(shift in standard deviations, weight), shifts increasing."""
+
+
+@dataclass(frozen=True)
+class NormalPair(Pair):
+    """P = sum_j w_j N(a_j, 1) against Q = sum_k v_k N(b_k, 1), with a loss that is monotone on the line."""
+
+    above: Mixture
+    below: Mixture
+
+    @classmethod
+    def shifted(cls, shift: float) -> NormalPair:
+        """N(shift, 1) against N(0, 1)."""
+        return cls(((shift, 1.0),), ((0.0, 1.0),))
+
+    @property
+    def distance(self) -> float | None:
+        """The shift between two single normals; None for mixtures."""
+        if len(self.above) == len(self.below) == 1:
+            return abs(self.above[0][0] - self.below[0][0])
+        return None
+
+    def mix(self, rate: float) -> NormalPair:
+        return NormalPair(_blend(self.above, rate, self.below, 1.0 - rate), self.below)
+
+    def swap(self) -> NormalPair:
+        return NormalPair(self.below, self.above)
+
+    def law(self) -> Law:
+        return Law(np.empty(0), np.empty(0), (self._piece,))
+
+    @cached_property
+    def _piece(self) -> Normals:
+        return Normals(self.above, self.below)
+
+    @cached_property
+    def _share(self) -> tuple[NormalPair, Share] | None:
+        """Where all components stand at two places: the base pair and what was mixed of it."""
+        places = sorted({a for a, _ in self.above + self.below})
+        if len(places) != 2:
+            return None
+        low, high = places
+
+        def weight(mixture: Mixture, place: float) -> float:
+            return sum(w for a, w in mixture if a == place)
+
+        share = Share(
+            weight(self.above, high), weight(self.below, high), weight(self.above, low), weight(self.below, low)
+        )
+        return NormalPair.shifted(high - low), share
+
+    def log_delta(self, epsilon: float, tolerance: float = 1e-9) -> Interval:
+        distance = self.distance
+        if distance is not None:
+            return gaussian_log_delta(epsilon, distance)
+        if self._share:
+            base, share = self._share
+            return share.log_delta(epsilon, base, tolerance)
+        x = self._threshold(epsilon)
+        rising = self._rising
+        p = sum(w * special.ndtr(a - x if rising else x - a) for a, w in self.above)
+        q = sum(w * special.ndtr(b - x if rising else x - b) for b, w in self.below)
+        value = p - math.exp(min(epsilon, 700.0)) * q
+        slack = 8 * UNIT * (p + math.exp(min(epsilon, 700.0)) * q) * (1 + abs(x))
+        value = max(value, -math.expm1(epsilon)) if epsilon < 0 else value
+        return (
+            math.log(value - slack) if value > slack else -math.inf,
+            min(math.log(value + slack), 0.0) if value + slack > 0 else -math.inf,
+        )
+
+    @property
+    def _rising(self) -> bool:
+        return sum(a * w for a, w in self.above) > sum(b * w for b, w in self.below)
+
+    def _threshold(self, epsilon: float) -> float:
+        """Where the loss crosses epsilon."""
+        sign = -1.0 if self._rising else 1.0
+
+        def excess(x: float) -> float:
+            return sign * (float(self._piece.loss(np.array([x]))[0]) - epsilon)
+
+        low, high = -64.0, 64.0
+        while excess(low) <= 0 and low > -1e6:
+            low *= 2
+        while excess(high) > 0 and high < 1e6:
+            high *= 2
+        if excess(low) <= 0 or excess(high) > 0:
+            return low if excess(low) <= 0 else high
+        return decreasing_root(excess, low, high, 1e-13)[1]
+
+    def tails(self, losses: Array) -> tuple[Array, Array, Array, Array]:
+        distance = self.distance
+        if distance is not None:
+            z = losses / distance
+            half = distance / 2
+            return special.ndtr(half - z), special.ndtr(-half - z), special.ndtr(z - half), special.ndtr(z + half)
+        if self._share:
+            base, share = self._share
+            return share.tails(losses, base)
+        x = np.array([self._threshold(float(l)) for l in losses])
+        if not self._rising:
+            x = -x
+        side = 1.0 if self._rising else -1.0
+        ups = [sum(w * special.ndtr(side * a - x) for a, w in m) for m in (self.above, self.below)]
+        downs = [sum(w * special.ndtr(x - side * a) for a, w in m) for m in (self.above, self.below)]
+        return ups[0], ups[1], downs[0], downs[1]
+
+
+def _blend(first: Mixture, rate: float, second: Mixture, rest: float) -> Mixture:
+    weights: dict[float, float] = {}
+    for mixture, factor in ((first, rate), (second, rest)):
+        for shift, weight in mixture:
+            weights[shift] = weights.get(shift, 0.0) + factor * weight
+    return tuple(sorted((a, w) for a, w in weights.items() if w > 0))
+
+
+def gaussian_log_delta(epsilon: float, shift: float) -> Interval:
+    """log delta of N(shift, 1) against N(0, 1) (Balle, Wang 2018, Thm 8), with a bound on the rounding.
+
+    delta = (e^{-u^2}/2) (erfcx(u) - erfcx(v)), u = (eps/shift - shift/2)/sqrt 2, v = u + shift/sqrt 2.
+
+    >>> low, high = gaussian_log_delta(1.0, 1.0)
+    >>> math.exp(low)
+    0.126936737...
+    """
+    u = (epsilon / shift - shift / 2) / math.sqrt(2)
+    v = (epsilon / shift + shift / 2) / math.sqrt(2)
+    input_error = 2 * UNIT * (abs(epsilon / shift) + shift)
+    if u < -20:  # delta is 1 to all digits: 1 - delta <= erfc(-u)
+        return math.log1p(-float(special.erfc(-u)) - UNIT), 0.0
+    first, second = float(special.erfcx(u)), float(special.erfcx(v))
+    value = first - second
+    if shift < 1e-3 * max(1.0, abs(u)):  # integrate -erfcx' = 2/sqrt(pi) - 2x erfcx(x) over the short interval
+        points, weights = np.polynomial.legendre.leggauss(12)
+        middle, radius = (u + v) / 2, (v - u) / 2
+        x = middle + radius * points
+        slopes = _mills_slope(x)
+        value = float(radius * (weights @ slopes))
+        slack = value * (1e-12 + 4 * input_error * (1 + abs(u)))
+    else:
+        slack = 8 * UNIT * (first + second) + (_slope_size(u) + _slope_size(v)) * input_error
+    log_scale = -u * u - math.log(2)
+    slack += value * (2 * abs(u) * input_error + 4 * UNIT * u * u)
+    if value <= slack:
+        return -math.inf, min(log_scale + math.log(value + slack), 0.0) if value + slack > 0 else 0.0
+    return log_scale + math.log(value - slack), min(log_scale + math.log(value + slack), 0.0)
+
+
+def _slope_size(x: float) -> float:
+    """|d erfcx/dx|."""
+    return abs(2 / math.sqrt(math.pi) - 2 * x * float(special.erfcx(x)))
+
+
+def _mills_slope(x: Array) -> Array:
+    """2/sqrt(pi) - 2 x erfcx(x), by its asymptotic series where it cancels."""
+    direct = 2 / math.sqrt(math.pi) - 2 * x * special.erfcx(x)
+    far = np.maximum(x, 30.0)
+    y = 1 / (2 * far * far)
+    series = 2 / math.sqrt(math.pi) * y * (1 - 3 * y * (1 - 5 * y * (1 - 7 * y * (1 - 9 * y))))
+    return np.where(x > 30, series, direct)

@@ -1,0 +1,214 @@
+"""Dominating pairs (P, Q), seen only through the law of the privacy loss L = log dP/dQ.
+
+Zhu, Dong, Wang 2022: if delta(eps) of (P, Q) bounds that of every neighbouring pair, the product of such
+pairs does so for the composition. All questions are answered from a pair.
+"""
+
+from __future__ import annotations
+
+import math
+from abc import ABC, abstractmethod
+from dataclasses import dataclass
+
+import numpy as np
+from numpy.typing import NDArray
+
+from hush.errors import NotCovered
+from hush.numerics.law import UNIT, Array, Law
+from hush.numerics.logspace import log1p
+from hush.numerics.roots import decreasing_root
+
+Interval = tuple[float, float]
+"""Certified lower and upper bound."""
+
+
+class Pair(ABC):
+    """A pair of distributions; subclasses give a few formulas, the rest is derived."""
+
+    @property
+    def infinite(self) -> float:
+        """P-mass where Q has none: the loss is +infinity there."""
+        return 0.0
+
+    @abstractmethod
+    def log_delta(self, epsilon: float, tolerance: float = 1e-9) -> Interval:
+        """Bounds on log of delta(epsilon) = sup over events of P - e^epsilon Q, for every real epsilon."""
+
+    @abstractmethod
+    def tails(self, losses: Array) -> tuple[Array, Array, Array, Array]:
+        """P(L > l), Q(L > l), P(L <= l), Q(L <= l), each with small relative error."""
+
+    @abstractmethod
+    def mix(self, rate: float) -> Pair:
+        """((1 - rate) Q + rate P, Q): what is left of the pair when the record takes part with this probability."""
+
+    @abstractmethod
+    def swap(self) -> Pair:
+        """(Q, P)."""
+
+    def law(self) -> Law:
+        """The loss under P, given that it is finite, as atoms and analytic pieces."""
+        raise NotCovered(f"{type(self).__name__} has no analytic law of its loss; it is composed through a table")
+
+    def epsilon(self, log_delta: float, tolerance: float = 1e-9) -> Interval:
+        """Bounds on the least epsilon >= 0 with delta(epsilon) <= e^log_delta."""
+        return invert(self, log_delta, tolerance)
+
+    def renyi(self, order: float) -> Interval:
+        """Bounds on the Rényi divergence of real order > 1 (order 1: Kullback-Leibler; inf: max divergence)."""
+        if self.infinite > 0:
+            return math.inf, math.inf
+        law = self.law()
+        if order == 1:
+            tilt = law.tilt(0.0)
+            slack = 1e-12 * (abs(tilt.mean) + tilt.deviation)
+            return max(tilt.mean - slack, 0.0), tilt.mean + slack
+        c = order - 1
+        tilt = law.tilt(c)
+        slack = tilt.log_moment_error + 4 * UNIT * abs(tilt.log_moment)
+        return max((tilt.log_moment - slack) / c, 0.0), max((tilt.log_moment + slack) / c, 0.0)
+
+    def moments(self, s: NDArray[np.complex128] | complex | float) -> NDArray[np.complex128]:
+        """log E_P e^{sL} at complex s (all with one real part)."""
+        s = np.atleast_1d(np.asarray(s, dtype=complex))
+        c = float(s.real[0])
+        tilt = self.law().tilt(c, reach=float(np.abs(s.imag).max()))
+        turn = np.array([tilt.departure(np.array([y]))[0] for y in s.imag])
+        return tilt.log_moment + log1p(turn) + 1j * s.imag * tilt.mean
+
+    def masses(self, edges: Array) -> tuple[Array, Array]:
+        """P- and Q-mass of edges[k] < L <= edges[k+1]."""
+        p_above, q_above, p_below, q_below = self.tails(edges)
+        upper_half = p_above[:-1] < 0.5
+        p = np.where(upper_half, p_above[:-1] - p_above[1:], p_below[1:] - p_below[:-1])
+        upper_half = q_above[:-1] < 0.5
+        q = np.where(upper_half, q_above[:-1] - q_above[1:], q_below[1:] - q_below[:-1])
+        return np.maximum(p, 0.0), np.maximum(q, 0.0)
+
+
+def invert(pair: Pair, log_delta: float, tolerance: float) -> Interval:
+    """Solve delta(eps) = e^log_delta on the upper and on the lower bound of the profile."""
+    if log_delta < -1e300 or pair.infinite > math.exp(log_delta) * (1 + 4 * UNIT):
+        top = _support_end(pair)
+        return (top, top) if log_delta < -1e300 else (math.inf, math.inf)
+    ends = []
+    for side in (0, 1):
+
+        def excess(epsilon: float, side: int = side) -> float:
+            return pair.log_delta(epsilon, 0.1 * tolerance)[side] - log_delta
+
+        if excess(0.0) <= 0:
+            ends.append(0.0)
+            continue
+        high = 1.0
+        while excess(high) > 0 and high < 1e15:
+            high *= 4
+        if excess(high) > 0:
+            ends.append(math.inf if side else high)
+            continue
+        ends.append(decreasing_root(excess, 0.0 if high == 1.0 else high / 4, high)[side])
+    return min(ends), max(ends)
+
+
+def _support_end(pair: Pair) -> float:
+    """Largest finite loss, or infinity: epsilon at delta = 0."""
+    try:
+        law = pair.law()
+    except NotCovered:
+        return math.inf
+    if pair.infinite or law.pieces or not len(law.losses):
+        return math.inf
+    return max(float(law.losses[law.masses > 0].max()), 0.0)
+
+
+@dataclass(frozen=True)
+class Share:
+    """P' = A P + (1-A) Q and Q' = B P + (1-B) Q: all that mixing and swapping can make of a base pair."""
+
+    above: float = 1.0
+    below: float = 0.0
+    above_rest: float = 0.0
+    """1 - above, kept with its own digits."""
+    below_rest: float = 1.0
+
+    def mix(self, rate: float) -> Share:
+        keep = 1.0 - rate
+        return Share(
+            rate * self.above + keep * self.below,
+            self.below,
+            rate * self.above_rest + keep * self.below_rest,
+            self.below_rest,
+        )
+
+    def swap(self) -> Share:
+        return Share(self.below, self.above, self.below_rest, self.above_rest)
+
+    def log_delta(self, epsilon: float, base: Pair, tolerance: float) -> Interval:
+        """Profile of the mixed pair from that of the base (Balle, Barthe, Gaboardi 2018, Thm 2 and both its mirrors).
+
+        P' - e^eps Q' = a P + b Q with a = A - e^eps B, b = (1-A) - e^eps (1-B): a hockey stick of the base.
+        """
+        if epsilon > 700 and self.below > 0:
+            return -math.inf, -math.inf if math.log(self.above / self.below) < epsilon else 0.0
+        lead = self._lead(epsilon)
+        if lead > 0:
+            if epsilon > 600:
+                inner = epsilon - math.log(lead)
+            else:
+                ratio = math.expm1(epsilon) / lead
+                if ratio <= -1:
+                    return (math.log(-math.expm1(epsilon)),) * 2
+                inner = math.log1p(ratio)
+            low, high = base.log_delta(inner, tolerance)
+            slack = 8 * UNIT * (1 + abs(math.log(lead)))
+            return math.log(lead) + low - slack, min(math.log(lead) + high + slack, 0.0)
+        rest = self.above_rest - math.exp(epsilon) * self.below_rest
+        if rest <= 0:
+            return -math.inf, -math.inf
+        if lead == 0:
+            return (math.log(rest),) * 2
+        ratio = math.expm1(epsilon) / rest
+        if ratio <= -1:
+            return (math.log(-math.expm1(epsilon)),) * 2
+        low, high = base.swap().log_delta(math.log1p(ratio), tolerance)
+        return math.log(rest) + low - 8 * UNIT, min(math.log(rest) + high + 8 * UNIT, 0.0)
+
+    def _lead(self, epsilon: float) -> float:
+        if self.below == 0:
+            return self.above
+        return self._excess - self.below * math.expm1(epsilon)
+
+    @property
+    def _excess(self) -> float:
+        """above - below, from whichever of the two forms keeps its digits."""
+        return self.above - self.below if self.above + self.below < 1 else self.below_rest - self.above_rest
+
+    def inverse_loss(self, losses: Array) -> tuple[Array, Array, Array]:
+        """Base loss at which the mixed loss is l, for increasing shares (A > B); and where l is below or above all."""
+        growth = np.expm1(np.minimum(losses, 700.0))
+        top = self._excess - self.below * growth
+        low = self._excess + growth * self.below_rest
+        under, over = low <= 0, top <= 0
+        inside = ~(under | over)
+        ratio = np.where(inside, growth / np.where(inside, top, 1.0), 0.0)
+        base = np.log1p(np.maximum(ratio, -1 + 1e-300))
+        if self.below == 0:
+            base = np.where(losses > 600, losses - math.log(self.above), base)
+        return base, under, over
+
+    def tails(self, losses: Array, base: Pair) -> tuple[Array, Array, Array, Array]:
+        """Tails of the mixed loss from those of the base."""
+        if self.above < self.below:
+            p_up, q_up, p_down, q_down = self.swap().tails(-losses, base)
+            # L' = -L and the roles of P and Q exchanged; atoms at the edge itself change sides, which masses() ignores.
+            return q_down, p_down, q_up, p_up
+        inner, under, over = self.inverse_loss(losses)
+        p_up, q_up, p_down, q_down = base.tails(inner)
+        pick = [
+            (self.above * p_up + self.above_rest * q_up, 1.0, 0.0),
+            (self.below * p_up + self.below_rest * q_up, 1.0, 0.0),
+            (self.above * p_down + self.above_rest * q_down, 0.0, 1.0),
+            (self.below * p_down + self.below_rest * q_down, 0.0, 1.0),
+        ]
+        p_above, q_above, p_below, q_below = (np.where(under, a, np.where(over, b, v)) for v, a, b in pick)
+        return p_above, q_above, p_below, q_below

@@ -1,0 +1,266 @@
+"""Products of pairs: composition. Both engines are asked, the better certificate wins."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Iterable
+from dataclasses import dataclass
+from functools import cached_property
+
+import numpy as np
+
+from hush.curves.finite import FinitePair
+from hush.curves.normal import NormalPair
+from hush.curves.pair import Interval, Pair, Share
+from hush.curves.routes import FULL, QUICK, ContourRoute, GridRoute, RenyiRoute, Route
+from hush.errors import NotCovered
+from hush.numerics.contour import common_lattice
+from hush.numerics.law import UNIT, Array, Law
+
+FEW = 16
+"""Up to so many losses the grid is asked first."""
+
+
+@dataclass(frozen=True)
+class Product(Pair):
+    """The joint release of independent pairs, each taken a number of times."""
+
+    parts: tuple[tuple[Pair, int], ...]
+
+    @classmethod
+    def of(cls, parts: Iterable[tuple[Pair, int]]) -> Pair:
+        """Merge equal pairs, single normals (shifts add in squares) and products; one pair alone stays itself."""
+        counts: dict[Pair, int] = {}
+        square = 0.0
+        for pair, times in parts:
+            for inner, n in pair.parts if isinstance(pair, Product) else ((pair, 1),):
+                distance = inner.distance if isinstance(inner, NormalPair) else None
+                if distance is not None:
+                    square += n * times * distance * distance
+                else:
+                    counts[inner] = counts.get(inner, 0) + n * times
+        if square > 0:
+            counts[NormalPair.shifted(math.sqrt(square))] = 1
+        merged = tuple((pair, n) for pair, n in counts.items() if n > 0)
+        if len(merged) == 1 and merged[0][1] == 1:
+            return merged[0][0]
+        return cls(merged)
+
+    @property
+    def infinite(self) -> float:
+        return -math.expm1(self._log_finite)
+
+    @cached_property
+    def _log_finite(self) -> float:
+        return sum(n * math.log1p(-min(pair.infinite, 1 - 1e-16)) for pair, n in self.parts)
+
+    def mix(self, rate: float) -> Pair:
+        return Mixed(self, Share().mix(rate))
+
+    def swap(self) -> Pair:
+        return Product(tuple((pair.swap(), n) for pair, n in self.parts))
+
+    @cached_property
+    def laws(self) -> tuple[tuple[Law, int], ...]:
+        """The parts' laws with their counts; raises NotCovered where one has none."""
+        return tuple((pair.law(), n) for pair, n in self.parts)
+
+    def tails(self, losses: Array) -> tuple[Array, Array, Array, Array]:
+        raise NotCovered("the tails of a composed loss are known only through its profile")
+
+    def renyi(self, order: float) -> Interval:
+        ends = [(n, pair.renyi(order)) for pair, n in self.parts]
+        return sum(n * low for n, (low, _) in ends), sum(n * high for n, (_, high) in ends)
+
+    def log_delta(self, epsilon: float, tolerance: float = 1e-7) -> Interval:
+        if not self.parts:
+            return (math.log(-math.expm1(epsilon)),) * 2 if epsilon < 0 else (-math.inf, -math.inf)
+        low, high = self._finite_log_delta(epsilon, tolerance)
+        if self._log_finite == 0:
+            return low, high
+        floor = math.log(self.infinite)
+        return (
+            min(float(np.logaddexp(floor, self._log_finite + low)) - 4 * UNIT, 0.0),
+            min(float(np.logaddexp(floor, self._log_finite + high)) + 4 * UNIT, 0.0),
+        )
+
+    @cached_property
+    def routes(self) -> tuple[Route, ...]:
+        """The engines, in the order in which they are asked: the contour wants many losses, the grid few."""
+        contour = ContourRoute(self.laws)
+        quick, full = GridRoute(self.parts, self.laws, QUICK), GridRoute(self.parts, self.laws, FULL)
+        first = (quick, contour) if self.count <= FEW and not common_lattice(self.laws) else (contour, quick)
+        return (*first, full, RenyiRoute(self.laws))
+
+    def _finite_log_delta(self, epsilon: float, tolerance: float) -> Interval:
+        low, high = self._ends(epsilon)
+        if high - low <= tolerance or high == -math.inf:
+            return low, high
+        if not self.analytic:
+            return max(low, self._best_single(epsilon)), min(high, self.tabulated.log_delta(epsilon, tolerance)[1])
+        for route in self.routes:
+            a, b = route.log_delta(epsilon, tolerance)
+            low, high = max(low, a), min(high, b)
+            if high - low <= tolerance:
+                break
+        return min(low, high), high
+
+    @cached_property
+    def analytic(self) -> bool:
+        """Whether every part has an analytic law."""
+        try:
+            return bool(self.laws)
+        except NotCovered:
+            return False
+
+    @cached_property
+    def largest_loss(self) -> float:
+        """The largest finite loss of the whole, infinity where it has none."""
+        if any(law.pieces for law, _ in self.laws):
+            return math.inf
+        top = sum(n * float(law.losses[law.masses > 0].max()) for law, n in self.laws)
+        return top + 4 * UNIT * abs(top)
+
+    def _ends(self, epsilon: float) -> Interval:
+        """What is known without work: 0 past the largest loss, 1 - delta <= E e^{-b(L - eps)} far below the mean."""
+        low, high = -math.inf, 0.0
+        if epsilon < 0:
+            low = math.log(-math.expm1(epsilon))
+        if not self.analytic:
+            return low, high
+        if epsilon >= self.largest_loss:
+            return -math.inf, -math.inf
+        laws = self.laws
+        mean = sum(n * law.cumulants(np.array([1e-6]), 8.0)[1][0] for law, n in laws)
+        if epsilon < mean:
+            for b in (0.5, 0.25, 0.1):
+                tilts = [(law.tilt(-b, accuracy=20 + math.log(n)), n) for law, n in laws]
+                exponent = sum(n * (t.log_moment + t.log_moment_error) for t, n in tilts) + b * epsilon
+                if exponent < -1:
+                    low = max(low, math.log1p(-math.exp(exponent)))
+        return low, high
+
+    def epsilon(self, log_delta: float, tolerance: float = 1e-7) -> Interval:
+        if not self.parts:
+            return 0.0, 0.0
+        target = log_delta
+        if self._log_finite < 0:
+            rest = math.exp(log_delta) - self.infinite
+            if rest < 0:
+                return math.inf, math.inf
+            target = math.log(rest) - self._log_finite if rest > 0 else -math.inf
+        if not self.analytic:
+            return max(p.epsilon(log_delta)[0] for p, _ in self.parts), self.tabulated.epsilon(log_delta, tolerance)[1]
+        top = max(self.largest_loss, 0.0)
+        if target < -1e300:
+            return top, top
+        low, high = 0.0, top
+        for route in self.routes:
+            a, b = route.epsilon(target, tolerance)
+            low, high = max(low, a), min(high, b)
+            if high - low <= tolerance * high:
+                break
+        return min(low, high), high
+
+    @property
+    def count(self) -> int:
+        """How many pairs are composed."""
+        return sum(n for _, n in self.parts)
+
+    def _best_single(self, epsilon: float) -> float:
+        """Lower bound on log delta from the part that reveals most on its own: the rest is post-processed away."""
+        return max(pair.log_delta(epsilon)[0] for pair, _ in self.parts)
+
+    @cached_property
+    def tabulated(self) -> Pair:
+        """The product with every part that has no analytic law replaced by a table above it."""
+        return Product.of((_with_law(pair), n) for pair, n in self.parts)
+
+
+def _with_law(pair: Pair) -> Pair:
+    try:
+        pair.law()
+    except NotCovered:
+        return tabulate(pair)
+    return pair
+
+
+@dataclass(frozen=True)
+class Mixed(Pair):
+    """A mix of a pair whose loss has no analytic law: one sample of a whole composition."""
+
+    base: Pair
+    share: Share
+
+    @property
+    def infinite(self) -> float:
+        return self.share.above * self.base.infinite if self.share.below == 0 else 0.0
+
+    def mix(self, rate: float) -> Pair:
+        return Mixed(self.base, self.share.mix(rate))
+
+    def swap(self) -> Pair:
+        return Mixed(self.base, self.share.swap())
+
+    def log_delta(self, epsilon: float, tolerance: float = 1e-7) -> Interval:
+        return self.share.log_delta(epsilon, self.base, tolerance)
+
+    def tails(self, losses: Array) -> tuple[Array, Array, Array, Array]:
+        raise NotCovered("the tails of a sampled composition are known only through its profile")
+
+    def renyi(self, order: float) -> Interval:
+        return 0.0, tabulate(self).renyi(order)[1]
+
+
+@dataclass(frozen=True)
+class Largest(Pair):
+    """The pointwise largest of several profiles: parallel composition of parts that differ."""
+
+    parts: tuple[Pair, ...]
+
+    @classmethod
+    def of(cls, parts: Iterable[Pair]) -> Pair:
+        distinct = tuple(dict.fromkeys(parts))
+        return distinct[0] if len(distinct) == 1 else cls(distinct)
+
+    @property
+    def infinite(self) -> float:
+        return max(part.infinite for part in self.parts)
+
+    def mix(self, rate: float) -> Pair:
+        return Mixed(self, Share().mix(rate))
+
+    def swap(self) -> Pair:
+        return Largest(tuple(part.swap() for part in self.parts))
+
+    def log_delta(self, epsilon: float, tolerance: float = 1e-7) -> Interval:
+        ends = [part.log_delta(epsilon, tolerance) for part in self.parts]
+        return max(low for low, _ in ends), max(high for _, high in ends)
+
+    def epsilon(self, log_delta: float, tolerance: float = 1e-7) -> Interval:
+        ends = [part.epsilon(log_delta, tolerance) for part in self.parts]
+        return max(low for low, _ in ends), max(high for _, high in ends)
+
+    def renyi(self, order: float) -> Interval:
+        ends = [part.renyi(order) for part in self.parts]
+        return max(low for low, _ in ends), max(high for _, high in ends)
+
+    def tails(self, losses: Array) -> tuple[Array, Array, Array, Array]:
+        raise NotCovered("the largest of several profiles has no tails of its own")
+
+
+def tabulate(pair: Pair, points: int = 400) -> FinitePair:
+    """A finite pair above any pair: its profile joined by lines (connect the dots), symmetric range of losses."""
+    high = pair.epsilon(math.log(1e-14) if pair.infinite < 1e-14 else math.log(pair.infinite * (1 + 1e-6)), 1e-4)[1]
+    swapped = pair.swap()
+    low = swapped.epsilon(
+        math.log(1e-14) if swapped.infinite < 1e-14 else math.log(swapped.infinite * (1 + 1e-6)), 1e-4
+    )[1]
+    if not (math.isfinite(high) and math.isfinite(low)):
+        raise NotCovered("a table of this profile needs a finite epsilon at some delta below 1")
+    high, low = max(high, 1e-9), max(low, 1e-9)
+    positive = np.concatenate([np.linspace(0, high, points // 2), high * np.geomspace(1e-4, 1.2, points // 8)])
+    negative = np.concatenate([np.linspace(0, low, points // 2), low * np.geomspace(1e-4, 1.2, points // 8)])
+    epsilons = np.unique(np.concatenate([-negative, positive]))
+    deltas = np.array([math.exp(pair.log_delta(float(e), 1e-6)[1]) for e in epsilons])
+    return FinitePair.from_profile(epsilons, deltas)

@@ -1,0 +1,139 @@
+"""Ways from the laws of several losses to delta(epsilon) of their sum; each answers with a certified interval."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable
+from dataclasses import dataclass
+from functools import cached_property
+from typing import Protocol
+
+import numpy as np
+
+from hush.curves.finite import FinitePair
+from hush.curves.pair import Interval, Pair
+from hush.numerics import contour, grid
+from hush.numerics.law import Array, Law
+from hush.numerics.roots import decreasing_root
+
+QUICK, FULL = (1 << 13, 1 << 16), (1 << 19,)
+"""Lattice sizes that the grid tries in turn, at first and at last."""
+
+Laws = tuple[tuple[Law, int], ...]
+Parts = tuple[tuple[Pair, int], ...]
+
+
+class Route(Protocol):
+    """One engine with its problem; the losses are taken to be finite."""
+
+    name: str
+
+    def log_delta(self, epsilon: float, tolerance: float) -> Interval: ...
+
+    def epsilon(self, log_delta: float, tolerance: float) -> Interval: ...
+
+
+@dataclass(frozen=True)
+class ContourRoute:
+    """One line integral of the moments."""
+
+    laws: Laws
+    name: str = "contour"
+
+    def log_delta(self, epsilon: float, tolerance: float) -> Interval:
+        return contour.log_delta_bounds(self.laws, epsilon, tolerance)
+
+    def epsilon(self, log_delta: float, tolerance: float) -> Interval:
+        return contour.epsilon_bounds(self.laws, log_delta, tolerance)
+
+
+@dataclass(frozen=True)
+class GridRoute:
+    """Losses on a lattice, on ever finer ones until the tolerance is met or the lattice is full."""
+
+    parts: Parts
+    laws: Laws
+    sizes: tuple[int, ...] = QUICK + FULL
+    name: str = "grid"
+
+    def log_delta(self, epsilon: float, tolerance: float) -> Interval:
+        orders, best = contour.best_orders(self.laws, epsilon=epsilon)
+        tilt = float(orders.c[best])
+        guess = min(float((orders.exponent() - orders.c * epsilon).min()), 0.0)
+        low, high = -math.inf, 0.0
+        for size in self.sizes:
+            a, b = grid.bracket(self._sources, size, tilt, guess - 20).log_delta(epsilon)
+            low, high = max(low, a), min(high, b)
+            if high - low <= tolerance:
+                break
+        return low, high
+
+    def epsilon(self, log_delta: float, tolerance: float) -> Interval:
+        orders, best = contour.best_orders(self.laws, log_delta=log_delta)
+        tilt = float(orders.c[best])
+        limit = max(float(orders.objective(None, log_delta)[best]), 1e-3)
+        low, high = 0.0, math.inf
+        for size in self.sizes:
+            found = grid.bracket(self._sources, size, tilt, log_delta - 14)
+            low = max(low, _root(lambda e, f=found: f.log_delta(e)[0] - log_delta, limit)[0])
+            high = min(high, _root(lambda e, f=found: f.log_delta(e)[1] - log_delta, limit)[1])
+            if high - low <= tolerance * high:
+                break
+        return low, high
+
+    @cached_property
+    def _sources(self) -> list[grid.Source]:
+        return [_source(pair, n) for pair, n in self.parts]
+
+
+@dataclass(frozen=True)
+class RenyiRoute:
+    """Markov's inequality at the best order: Canonne, Kamath, Steinke 2020, Prop. 12. An upper bound only."""
+
+    laws: Laws
+    name: str = "Rényi"
+
+    def log_delta(self, epsilon: float, tolerance: float) -> Interval:
+        orders, best = contour.best_orders(self.laws, epsilon=epsilon)
+        return -math.inf, min(0.0, min(self._exponent(float(c)) - float(c) * epsilon for c in self._near(orders, best)))
+
+    def epsilon(self, log_delta: float, tolerance: float) -> Interval:
+        orders, best = contour.best_orders(self.laws, log_delta=log_delta)
+        return 0.0, max(0.0, min((self._exponent(c) - log_delta) / c for c in self._near(orders, best)))
+
+    def _near(self, orders: contour.Orders, best: int) -> list[float]:
+        return [float(c) for c in orders.c[max(best - 1, 0) : best + 2]]
+
+    def _exponent(self, c: float) -> float:
+        tilts = [(law.tilt(c, accuracy=20 + math.log(n)), n) for law, n in self.laws]
+        value = sum(n * (t.log_moment + t.log_moment_error) for t, n in tilts)
+        return value - c * math.log1p(1 / c) - math.log1p(c)
+
+
+def _source(pair: Pair, times: int) -> grid.Source:
+    """The loss given that it is finite, with its atoms apart."""
+    law = pair.law()
+    if not law.pieces:
+        return grid.Source(None, law.losses, law.masses, times)
+    if not len(law.losses):
+        return grid.Source(pair.tails, law.losses, law.masses, times)
+    order = np.argsort(law.losses)
+    atoms = FinitePair(law.losses[order], law.masses[order])
+
+    def tails(losses: Array) -> tuple[Array, Array, Array, Array]:
+        pairs = zip(pair.tails(losses), atoms.tails(losses), strict=True)
+        p_up, q_up, p_down, q_down = (np.maximum(whole - part, 0.0) for whole, part in pairs)
+        return p_up, q_up, p_down, q_down
+
+    return grid.Source(tails, law.losses, law.masses, times)
+
+
+def _root(excess: Callable[[float], float], limit: float) -> Interval:
+    if excess(0.0) <= 0:
+        return 0.0, 0.0
+    high = max(limit, 1e-9)
+    while excess(high) > 0 and high < 1e12:
+        high *= 2
+    if excess(high) > 0:
+        return 0.0, math.inf
+    return decreasing_root(excess, 0.0, high, 1e-12 * high)

@@ -1,0 +1,86 @@
+"""Pairs whose loss has density e^{l/2} on an interval, with or without atoms at its ends."""
+
+from __future__ import annotations
+
+import math
+from dataclasses import dataclass
+
+import numpy as np
+
+from hush.curves.pair import Interval, Pair, Share
+from hush.numerics.law import UNIT, Array, Exponentials, Law
+
+
+@dataclass(frozen=True)
+class SegmentPair(Pair):
+    """L in [-a, a]: atoms (P-mass `top` at a, top e^{-a} at -a) and P-density height e^{l/2} between; then mixed.
+
+    Laplace noise of scale b has a = 1/b and top = 1/2. With no atoms it is the envelope of all pairs of
+    range a (Dong, Durfee, Rogers 2020, Lemma 3.1): delta(eps) = (1 - e^{(eps-a)/2})^2 / (1 - e^{-a}).
+    """
+
+    bound: float
+    top: float
+    share: Share = Share()
+
+    @classmethod
+    def laplace(cls, bound: float) -> SegmentPair:
+        return cls(bound, 0.5)
+
+    @classmethod
+    def bounded_range(cls, bound: float) -> SegmentPair:
+        return cls(bound, 0.0)
+
+    @property
+    def log_height(self) -> float:
+        """log k of the P-density k e^{l/2}."""
+        if self.top:
+            return math.log(0.25) - self.bound / 2
+        return math.log(0.5) - self.bound / 2 - math.log(-math.expm1(-self.bound))
+
+    def mix(self, rate: float) -> SegmentPair:
+        return SegmentPair(self.bound, self.top, self.share.mix(rate))
+
+    def swap(self) -> SegmentPair:
+        return SegmentPair(self.bound, self.top, self.share.swap())
+
+    def law(self) -> Law:
+        piece = Exponentials(self.bound, self.log_height, self.share.above, self.share.below)
+        if not self.top:
+            return Law(np.empty(0), np.empty(0), (piece,))
+        ends = np.array([self.bound, -self.bound])
+        losses = np.subtract(*piece.parts(ends))
+        p, q = self.top * np.array([1.0, math.exp(-self.bound)]), self.top * np.array([math.exp(-self.bound), 1.0])
+        return Law(losses, self.share.above * p + self.share.above_rest * q, (piece,))
+
+    def log_delta(self, epsilon: float, tolerance: float = 1e-9) -> Interval:
+        if self.share == Share():
+            return self._base_log_delta(epsilon)
+        return self.share.log_delta(epsilon, SegmentPair(self.bound, self.top), tolerance)
+
+    def _base_log_delta(self, epsilon: float) -> Interval:
+        if epsilon >= self.bound:
+            return -math.inf, -math.inf
+        if epsilon <= -self.bound:
+            return (math.log(-math.expm1(epsilon)),) * 2
+        gap = -math.expm1((epsilon - self.bound) / 2)
+        value = gap if self.top else gap * gap / -math.expm1(-self.bound)
+        slack = 8 * UNIT * (1 + self.bound / (self.bound - epsilon))
+        return math.log(value) - slack, min(math.log(value) + slack, 0.0)
+
+    def tails(self, losses: Array) -> tuple[Array, Array, Array, Array]:
+        if self.share != Share():
+            return self.share.tails(losses, SegmentPair(self.bound, self.top))
+        a, height = self.bound, math.exp(self.log_height)
+        l = np.clip(losses, -a, a)
+        p_above = np.where(losses < a, self.top + 2 * height * np.exp(l / 2) * np.expm1((a - l) / 2), 0.0)
+        q_above = np.where(
+            losses < a, self.top * math.exp(-a) + 2 * height * np.exp(-a / 2) * np.expm1((a - l) / 2), 0.0
+        )
+        p_above = np.where(losses < -a, 1.0, p_above)
+        q_above = np.where(losses < -a, 1.0, q_above)
+        p_below = np.where(
+            losses >= -a, self.top * math.exp(-a) + 2 * height * np.exp(-a / 2) * np.expm1((l + a) / 2), 0.0
+        )
+        q_below = np.where(losses >= -a, self.top + 2 * height * np.exp(-l / 2) * np.expm1((l + a) / 2), 0.0)
+        return p_above, q_above, np.where(losses >= a, 1.0, p_below), np.where(losses >= a, 1.0, q_below)

@@ -1,0 +1,31 @@
+"""What can go wrong, by name.
+
+    HushError
+    |-- InvalidParameter   a value breaks a stated rule: the message has field, rule and value
+    `-- NotCovered         no theorem is known for this; the message says which one is missing, and what is covered
+
+"""
+
+from __future__ import annotations
+
+
+class HushError(Exception):
+    """Base of every error that hush raises on purpose."""
+
+
+class InvalidParameter(HushError, ValueError):
+    """A parameter breaks a rule.
+
+    >>> raise InvalidParameter("Poisson", "0 <= rate <= 1", rate=1.5)
+    Traceback (most recent call last):
+    hush.errors.InvalidParameter: Poisson needs 0 <= rate <= 1; got rate=1.5.
+    """
+
+    def __init__(self, who: str, rule: str, **values: object) -> None:
+        got = ", ".join(f"{name}={value!r}" for name, value in values.items())
+        super().__init__(f"{who} needs {rule}; got {got}.")
+        self.field = next(iter(values), "")
+
+
+class NotCovered(HushError):
+    """No theorem that hush knows covers what was asked."""

@@ -1,0 +1,1 @@
+"""Plain mathematics, unaware of privacy: laws of a loss, contour integrals, lattices, roots."""

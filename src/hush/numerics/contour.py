@@ -1,0 +1,430 @@
+"""Contour engine: delta(eps) of a sum of independent losses as one line integral, with a bound on every error.
+
+    delta(eps) = 1/(2 pi) * integral of e^{-s eps} M(s) / (s (s+1)) dy,  s = c + iy,  M = product of moments.
+
+The trapezoid rule in y converges geometrically; its cost does not depend on how many losses are summed.
+The error terms are listed in docs/theory/error-budget.md under the names used here.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+import numpy as np
+from numpy.typing import NDArray
+
+from hush.numerics.law import UNIT, Array, Envelope, Law, Tilted
+from hush.numerics.logspace import log1p
+
+Parts = Sequence[tuple[Law, int]]
+
+MOST_NODES = 1 << 17
+MOST_WORK = 8e6
+"""Terms that one line may sum before it gives up."""
+LARGEST_ORDER = 1e10
+
+
+@dataclass(frozen=True)
+class Orders:
+    """K(c) = log E_P e^{cL} of the whole sum, mean and typical size of the tilted loss, at increasing orders c."""
+
+    c: Array
+    value: Array
+    mean: Array
+    spread: Array
+
+    @classmethod
+    def of(cls, parts: Parts, c: Array) -> Orders:
+        value, mean, square = np.zeros(len(c)), np.zeros(len(c)), np.zeros(len(c))
+        for law, n in parts:
+            k, m, deviation = law.cumulants(c, 10 + math.log(n))
+            value, mean, square = value + n * k, mean + n * m, square + n * deviation**2
+        return cls(c, value, mean, 1.25 * np.sqrt(square))
+
+    def exponent(self) -> Array:
+        """E with delta(eps) <= e^{E - c eps}, by Markov: K(c) + log sup_L (1 - e^{eps-L})_+ e^{-c(L-eps)}."""
+        return self.value + _log_markov(self.c)
+
+    def objective(self, epsilon: float | None, log_delta: float | None) -> Array:
+        """What the best order minimises: the size of the integrand at epsilon, or epsilon by Markov at delta."""
+        if epsilon is not None:
+            return self.value - self.c * epsilon - np.log(self.c) - np.log1p(self.c)
+        assert log_delta is not None
+        return (self.exponent() - log_delta) / self.c
+
+
+def _log_markov(c: Array | float) -> Array:
+    return -c * np.log1p(1 / np.asarray(c)) - np.log1p(c)
+
+
+def best_orders(parts: Parts, *, epsilon: float | None = None, log_delta: float | None = None) -> tuple[Orders, int]:
+    """Orders around the one that gives the best Markov (Renyi) bound, and the index of that one."""
+    start = Orders.of(parts, np.array([1e-6]))
+    deviation = max(float(start.spread[0]), 1e-150)
+    if epsilon is not None:
+        depth = max(1.0, (epsilon - float(start.mean[0])) / deviation)
+    else:
+        assert log_delta is not None
+        depth = math.sqrt(2 * max(-log_delta, 0.5))
+    guess = min(max(depth / deviation, 1e-6), LARGEST_ORDER / 100)
+    lattice = common_lattice(parts)
+    largest = 50 / lattice[0] if lattice else LARGEST_ORDER
+    guess = min(guess, largest / 2)
+    low, high = guess / 40, guess * 1.5
+    for _ in range(14):
+        orders = Orders.of(parts, np.geomspace(low, high, 12))
+        best = int(np.argmin(orders.objective(epsilon, log_delta)))
+        if best == len(orders.c) - 1 and high < largest:
+            low, high = float(orders.c[-2]), min(high * 12, largest)
+        elif best == 0 and low > 1e-12:
+            low, high = low / 40, float(orders.c[1])
+        else:
+            break
+    orders = Orders.of(parts, float(orders.c[best]) * _NEARBY)
+    return orders, int(np.argmin(orders.objective(epsilon, log_delta)))
+
+
+_NEARBY = np.array([0.3, 0.4, 0.5, 0.6, 0.7, 0.8, 0.9, 1.0, 1.12, 1.25, 1.5, 2.0, 3.0])
+
+
+@dataclass(frozen=True)
+class Route:
+    """Where to integrate: the order c, another order to the right for the aliases, the period 2 pi / step."""
+
+    c: float
+    right: float
+    period: float
+    log_ratio: float
+    """log of delta over e^{K(c) - c eps}: what the errors are compared with."""
+
+
+def choose_route(orders: Orders, epsilon: float, log_delta: float, tolerance: float) -> Route:
+    """The cheapest line for delta near (epsilon, log_delta): period times reach is least."""
+    goal = math.log(0.1 * tolerance) + log_delta
+    exponent = orders.exponent()
+    cheapest, route = math.inf, None
+    for j, c in enumerate(orders.c[:-1]):
+        left = min((max(epsilon, 0.0) - goal) / (c + 1), -goal / c)
+        others = slice(j + 1, None)
+        rights = (exponent[others] - orders.c[others] * epsilon - goal) / (orders.c[others] - c)
+        k = int(np.argmin(rights))
+        period = max(left, float(rights[k]), 1e-12)
+        log_ratio = log_delta - (float(orders.value[j]) - c * epsilon)
+        # a heavy tail makes the spread large without making the integrand decay: trust the smaller one
+        spread = max(min(float(orders.spread[0]), float(orders.spread[j])), 1e-30)
+        reach = math.sqrt(4 - math.log(tolerance) - min(log_ratio, 0.0)) / spread
+        work = period * reach
+        work *= 1 + math.exp(min(-18 - log_ratio, 50.0))
+        if work < cheapest:
+            cheapest, route = work, Route(float(c), float(orders.c[j + 1 + k]), period, log_ratio)
+    assert route is not None
+    return route
+
+
+def common_lattice(parts: Parts) -> tuple[float, float] | None:
+    """(step, offset) of the lattice on which the sum of all losses lies, where the parts share one step."""
+    steps = {law.lattice for law, _ in parts}
+    if len(steps) != 1 or None in steps:
+        return None
+    step = steps.pop()
+    assert step is not None
+    offset = math.fsum(n * math.fmod(float(law.losses[0]), step) for law, n in parts)
+    return step, math.fmod(offset, step)
+
+
+class Line:
+    """The integrand on the line Re s = c, sampled; answers delta(eps) for eps near the one it was made for.
+
+    Where the losses lie on a lattice the integral is over one period of M, with a kernel to match.
+    """
+
+    def __init__(self, parts: Parts, route: Route, tolerance: float) -> None:
+        self.parts, self.route = parts, route
+        self.lattice = common_lattice(parts)
+        self.period, self.last_node = route.period, MOST_NODES
+        if self.lattice:
+            odd = 2 * math.ceil(route.period / self.lattice[0] / 2) + 1
+            self.period, self.last_node = odd * self.lattice[0], (odd + 1) // 2
+        self.step = 2 * math.pi / self.period
+        goal = 0.1 * tolerance * math.exp(max(min(route.log_ratio, 0.0), -600.0))
+        self._accuracy = math.log(30 * sum(n for _, n in parts) / goal)
+        self._assemble(self._blocks(goal))
+
+    def _blocks(self, goal: float) -> list[Block]:
+        """Nodes in growing blocks until the rest is certified to be below the goal."""
+        variance = sum(n * law.tilt(self.route.c, accuracy=6.0).deviation ** 2 for law, n in self.parts)
+        reach = 1.5 * math.sqrt(2 * math.log(10 / goal) / max(variance, 1e-300))
+        envelopes = [(law.envelope(self.route.c), n) for law, n in self.parts]
+        blocks: list[Block] = []
+        first, most, work = 0, min(self.last_node, MOST_NODES), 0.0
+        while True:
+            last = max(min(math.ceil(min(reach / self.step, 1e9)) + 1, most), min(first + 8, most))
+            tilts = self._tilts((last - 1) * self.step)
+            if first == 0:
+                self._centre(tilts)
+            work += (last - first) * sum(len(t.loss) for t, _ in tilts)
+            blocks.append(self._block(np.arange(first, last) * self.step, tilts))
+            first = last
+            self.tail = self._rest(envelopes, blocks[-1], goal)
+            self.exhausted = self.tail > goal and (last >= most or work > MOST_WORK)
+            if self.tail <= goal or self.exhausted:
+                return blocks
+            reach *= 1.5
+
+    def _rest(self, envelopes: list[tuple[Envelope, int]], block: Block, goal: float) -> float:
+        """Bound on the sum over all nodes past the block, in units of e^{K(c) - c eps}."""
+        y = float(block.y[-1])
+        if self.lattice and len(block.y) and round(y / self.step) + 1 >= self.last_node:
+            return 0.0
+        if abs(block.phi[-1]) > 1e3 * goal * max(y, 1.0):
+            return math.inf
+        if self.lattice:
+            h, c = self.lattice[0], self.route.c
+            # |1 - e^{-sh}| is at least 1 - e^{-ch}, and at least (2/pi) e^{-ch/2} |y| h.
+            size = min(2 * h / -math.expm1(-c * h), math.pi * math.exp(min(c * h / 2, 300)) / y)
+            return size / math.pi * tail_bound(envelopes, y, goal / size, stop=math.pi / h)
+        return tail_bound(envelopes, y, goal) / math.pi
+
+    def _tilts(self, reach: float) -> list[tuple[Tilted, int]]:
+        return [(law.tilt(self.route.c, reach=reach, accuracy=self._accuracy), n) for law, n in self.parts]
+
+    def _centre(self, tilts: list[tuple[Tilted, int]]) -> None:
+        """K(c), its slope, and K at the order to the right."""
+        self.value = math.fsum(n * t.log_moment for t, n in tilts)
+        self.value_error = sum(n * t.log_moment_error for t, n in tilts) + 4 * UNIT * abs(self.value)
+        self.mean = math.fsum(n * t.mean for t, n in tilts)
+        self.discount = sum(n * law.discount for law, n in self.parts)
+        self.shift = sum(n * t.mean_error for t, n in tilts) + 2 * UNIT * abs(self.mean)
+        if self.lattice:
+            self.shift += 2 * UNIT * sum(n * abs(float(law.losses[0])) for law, n in self.parts)
+        others = [(law.tilt(self.route.right, accuracy=8 + math.log(n)), n) for law, n in self.parts]
+        self.right_value = sum(n * (t.log_moment + t.log_moment_error) for t, n in others)
+
+    def _block(self, y: Array, tilts: list[tuple[Tilted, int]]) -> Block:
+        """The normalised and centred integrand at the nodes y, and a bound on its error."""
+        log_phi = np.zeros(len(y), dtype=complex)
+        drift = np.zeros(len(y))
+        for tilt, n in tilts:
+            z = tilt.departure(y)
+            size = np.maximum(np.abs(1 + z), 1e-200)
+            log_phi += n * log1p(np.where(size > 1e-200, z, 1e-200 - 1))
+            drift += n * np.log1p(tilt.departure_error(y) / size)
+        phi = np.exp(log_phi)
+        # |prod (phi_i + e_i) - prod phi_i| <= prod (|phi_i| + |e_i|) - prod |phi_i|
+        slack = np.abs(phi) * np.expm1(np.minimum(drift, 30.0))
+        slack = np.where(drift < 30, slack, np.exp(np.minimum(log_phi.real + drift, 0.0)))
+        return Block(y, phi, slack + 4 * UNIT * np.abs(log_phi) * np.abs(phi))
+
+    def _assemble(self, blocks: list[Block]) -> None:
+        self.y = np.concatenate([b.y for b in blocks])
+        self.s = self.route.c + 1j * self.y
+        weight = np.full(len(self.y), self.step / math.pi)
+        weight[0] /= 2
+        self.phi = weight * np.concatenate([b.phi for b in blocks])
+        self.slack = weight * np.concatenate([b.slack for b in blocks])
+
+    def _kernel(self, epsilon: float) -> tuple[NDArray[np.complex128], NDArray[np.complex128]]:
+        """Transforms of 1 and of e^{-v} on v > 0: of the half-line, or of the lattice of the losses past epsilon."""
+        s = self.s
+        if not self.lattice:
+            return 1 / s, 1 / (s + 1)
+        h, offset = self.lattice
+        gap = h - math.fmod(math.fmod(epsilon - offset, h) + h, h)
+        first = h * np.exp(-s * gap)
+        return -first / np.expm1(-s * h), -first * math.exp(-gap) / np.expm1(-(s + 1) * h)
+
+    def delta(self, epsilon: float) -> Sample:
+        """delta(eps) with its error and its slope, on a log-scale of their own."""
+        c, right, period = self.route.c, self.route.right, self.period
+        log_scale = self.value - c * epsilon
+        mass, discount = self._kernel(epsilon)
+        turned = self.phi * np.exp(1j * self.y * (self.mean - epsilon))
+        terms = turned * (mass - discount)
+        value, slope = float(terms.real.sum()), -float((turned * discount).real.sum())
+        # Aliases on the left are e^{-cnR} delta(eps - nR), and 1 - e^x E_P[e^{-L}] <= delta(x) <= 1.
+        known = _geometric(-c * period, -log_scale)
+        uncertain = _geometric(-(c + 1) * period, epsilon + self.discount - log_scale)
+        value, uncertain = (value - known, uncertain) if uncertain < known else (value, known)
+        markov = self.right_value + float(_log_markov(right)) - right * epsilon
+        aliases = uncertain + _geometric(-(right - c) * period, markov - log_scale)
+        size = float(np.abs(terms).sum())
+        rounding = abs(value) * math.expm1(min(self.value_error, 50.0)) + float(np.abs(mass - discount) @ self.slack)
+        rounding += (abs(slope) + c * abs(value)) * 2 * (self.shift + 2 * UNIT * abs(epsilon))
+        rounding += UNIT * size * (8 + abs(self.value) + float(self.y[-1]) * abs(self.mean - epsilon))
+        return Sample(log_scale, value, slope, aliases + self.tail + rounding)
+
+
+@dataclass(frozen=True)
+class Block:
+    """Some nodes: the integrand without its kernel, and a bound on its error."""
+
+    y: Array
+    phi: NDArray[np.complex128]
+    slack: Array
+
+
+@dataclass(frozen=True)
+class Sample:
+    """delta = e^{log_scale} (value +- error); its derivative is about e^{log_scale} slope."""
+
+    log_scale: float
+    value: float
+    slope: float
+    error: float
+
+    @property
+    def lower(self) -> float:
+        """Certified lower bound on log delta."""
+        return self.log_scale + math.log(self.value - self.error) if self.value > self.error else -math.inf
+
+    @property
+    def upper(self) -> float:
+        """Certified upper bound on log delta."""
+        high = self.value + self.error
+        return min(0.0, self.log_scale + math.log(high)) if 0 < high < math.inf else 0.0
+
+
+def _geometric(log_ratio: float, log_first: float) -> float:
+    """sum over n >= 1 of e^{log_first + n log_ratio}, for log_ratio < 0."""
+    exponent = log_first + log_ratio
+    return math.exp(exponent) / -math.expm1(log_ratio) if exponent < 700 else math.inf
+
+
+def tail_bound(envelopes: list[tuple[Envelope, int]], start: float, goal: float, stop: float = math.inf) -> float:
+    """Bound on the integral over y > start of |phi(y)| / y^2, phi the product of the factors.
+
+    With a stop, on the integral up to there of |phi| alone.
+    """
+    flat = stop < math.inf
+    deviation = max(e.deviation for e, _ in envelopes)
+    y = min(max(start, 0.6 / deviation), stop) if deviation > 0 else start
+    total = _between(envelopes, start, y, flat) if y > start else 0.0
+    for _ in range(60):
+        rest = max(stop - y, 0.0) if flat else _decay(envelopes, y)
+        if total > goal or total + rest <= goal:
+            break
+        total += _octave(envelopes, y, deviation, goal, flat)
+        y *= 2
+    return total + rest
+
+
+def _decay(envelopes: list[tuple[Envelope, int]], start: float) -> float:
+    """The same integral from atoms and total variation alone, octave by octave."""
+    total, y = 0.0, start
+    for _ in range(60):
+        log_bound = sum(n * math.log(e.decay(y)) for e, n in envelopes)
+        total += math.exp(log_bound) / (2 * y)
+        y *= 2
+    return total + 1 / y
+
+
+def _octave(envelopes: list[tuple[Envelope, int]], low: float, deviation: float, goal: float, flat: bool) -> float:
+    """The same integral over [low, 2 low], on finer intervals while that can help."""
+    count = max(4, math.ceil(low * deviation / 0.5))
+    while True:
+        edges = np.linspace(low, 2 * low, count + 1)
+        middle, radius = (edges[1:] + edges[:-1]) / 2, low / count / 2
+        log_bound = np.zeros(count)
+        for envelope, n in envelopes:
+            log_bound += n * np.log(np.maximum(envelope.ceiling(middle, radius), 1e-300))
+        bound = float(np.exp(log_bound) @ _lengths(edges, flat))
+        if bound <= goal or count > 200:
+            return bound
+        count *= 4
+
+
+def _between(envelopes: list[tuple[Envelope, int]], start: float, stop: float, flat: bool) -> float:
+    """The same integral over [start, stop], by 1 - |phi(y)|^2 >= (1 - |phi(ny)|^2)/n^2 with ny in [stop, 2 stop]."""
+    edges = np.linspace(stop, 2 * stop, 17)
+    middle, radius = (edges[1:] + edges[:-1]) / 2, stop / 32
+    y = np.geomspace(start, stop, 100)
+    log_bound = np.zeros(len(y))
+    for envelope, n in envelopes:
+        gap = 1 - float(envelope.ceiling(middle, radius).max()) ** 2
+        log_bound += n / 2 * np.log1p(-np.minimum(gap / (stop / y + 1) ** 2, 1 - 1e-16))
+    return float(np.exp(log_bound[:-1]) @ _lengths(y, flat))
+
+
+def _lengths(edges: Array, flat: bool) -> Array:
+    """Integral of 1, or of 1/y^2, between neighbouring edges."""
+    return np.diff(edges) if flat else -np.diff(1 / edges)
+
+
+def log_delta_bounds(parts: Parts, epsilon: float, tolerance: float) -> tuple[float, float]:
+    """Certified bounds on log delta(epsilon) of the sum of the parts' losses; tolerance is on log delta."""
+    orders, best = best_orders(parts, epsilon=epsilon)
+    guess = float(orders.objective(epsilon, None)[best]) - 1.5
+    lower, upper = -math.inf, 0.0
+    for _ in range(3):
+        line = Line(parts, choose_route(orders, epsilon, guess, tolerance), tolerance)
+        sample = line.delta(epsilon)
+        lower, upper = max(lower, sample.lower), min(upper, sample.upper)
+        if upper - lower <= tolerance or line.exhausted:
+            break
+        guess = lower if lower > guess - 30 else guess - 5
+    return lower, upper
+
+
+def epsilon_bounds(parts: Parts, log_delta: float, tolerance: float) -> tuple[float, float]:
+    """Certified bounds on the epsilon >= 0 at which delta(epsilon) is e^log_delta; tolerance is relative to it."""
+    orders, best = best_orders(parts, log_delta=log_delta)
+    c = float(orders.c[best])
+    markov = max(float(orders.objective(None, log_delta)[best]), 0.0)
+    guess = max(markov - 1.5 / c, 0.5 * markov)
+    lower, upper = 0.0, math.inf
+    for _ in range(4):
+        relative = min(max(0.4 * tolerance * c * guess, 1e-13), 1e-2)
+        line = Line(parts, choose_route(orders, guess, log_delta, relative), relative)
+        found = _solve(line, guess, log_delta, relative / c)
+        if found is None:
+            if line.exhausted:
+                break
+            guess *= 0.7
+            continue
+        low, high, guess = found
+        lower, upper = max(lower, low), min(upper, high)
+        if upper - lower <= tolerance * upper or upper == 0 or line.exhausted:
+            break
+    return lower, upper
+
+
+def _solve(line: Line, start: float, log_delta: float, width: float) -> tuple[float, float, float] | None:
+    """Certified (lower, upper) and an estimate of the root of delta = e^log_delta; None where the line is too noisy."""
+    epsilon, left, right = start, 0.0, math.inf
+    for _ in range(80):
+        sample = line.delta(epsilon)
+        if not sample.slope < 0 or not sample.value > 0:
+            right = epsilon
+            epsilon = (left + right) / 2
+            continue
+        excess = sample.log_scale + math.log(sample.value) - log_delta
+        left, right = (epsilon, right) if excess > 0 else (left, epsilon)
+        move = excess * sample.value / -sample.slope
+        if line.lattice and abs(excess) < 1:  # delta is piecewise linear in e^epsilon: Newton there
+            ratio = -math.expm1(-excess) * sample.value / -sample.slope
+            move = math.log1p(ratio) if ratio > -0.9 else -1.0
+        stop = abs(move) <= 1e-2 * width or (epsilon == 0 and move <= 0)
+        epsilon = max(epsilon + move, 0.0)
+        if not left <= epsilon <= right:
+            epsilon = (left + right) / 2
+        if stop:
+            break
+    else:
+        return None
+    sample = line.delta(epsilon)
+    if not sample.slope < 0:
+        return None
+    margin = 1.05 * sample.error / -sample.slope + 4 * UNIT * epsilon + 2e-2 * width
+    if not margin < 1e100:
+        return None
+    upper = 0.0 if line.delta(0.0).upper <= log_delta else math.inf
+    lower = 0.0
+    for widen in (1, 3, 10, 100, 1000):
+        low, high = epsilon - widen * margin, epsilon + widen * margin
+        if upper == math.inf and line.delta(high).upper <= log_delta:
+            upper = high
+        if lower == 0 < low and line.delta(low).lower >= log_delta:
+            lower = low
+    return lower, upper, epsilon
