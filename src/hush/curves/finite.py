@@ -112,7 +112,8 @@ class FinitePair(Pair):
         discount = max(math.log(max(float(self.q_mass.sum()), 1e-300) / rest), 0.0) if rest > 0 else 0.0
         if discount < 1e-12:
             discount = 0.0
-        return Law(self.losses, self.mass / rest, (), self.lattice, discount)
+        origin = float(self.losses[0]) if len(self.losses) else 0.0
+        return Law(self.losses, self.mass / rest, (), self.lattice, origin, discount)
 
     def log_delta(self, epsilon: float, tolerance: float = 1e-9) -> Interval:
         past = self.losses > epsilon

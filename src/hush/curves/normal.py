@@ -9,6 +9,7 @@ from functools import cached_property
 import numpy as np
 from scipy import special
 
+from hush.curves.finite import FinitePair
 from hush.curves.pair import Interval, Pair, Share
 from hush.numerics.law import UNIT, Array, Law, Normals
 from hush.numerics.roots import decreasing_root
@@ -23,37 +24,51 @@ class NormalPair(Pair):
 
     above: Mixture
     below: Mixture
+    spacing: float | None = None
+    """For discrete Gaussian noise: the distance of neighbouring integers in standard deviations."""
 
     @classmethod
-    def shifted(cls, shift: float) -> NormalPair:
+    def shifted(cls, shift: float, spacing: float | None = None) -> NormalPair:
         """N(shift, 1) against N(0, 1)."""
-        return cls(((shift, 1.0),), ((0.0, 1.0),))
+        return cls(((shift, 1.0),), ((0.0, 1.0),), spacing)
 
     @property
     def distance(self) -> float | None:
-        """The shift between two single normals; None for mixtures."""
-        if len(self.above) == len(self.below) == 1:
+        """The shift between two single continuous normals; None otherwise."""
+        if len(self.above) == len(self.below) == 1 and not self.spacing:
             return abs(self.above[0][0] - self.below[0][0])
         return None
 
     def mix(self, rate: float) -> NormalPair:
-        return NormalPair(_blend(self.above, rate, self.below, 1.0 - rate), self.below)
+        return NormalPair(_blend(self.above, rate, self.below, 1.0 - rate), self.below, self.spacing)
 
     def swap(self) -> NormalPair:
-        return NormalPair(self.below, self.above)
+        return NormalPair(self.below, self.above, self.spacing)
 
     def law(self) -> Law:
-        return Law(np.empty(0), np.empty(0), (self._piece,))
+        lattice, origin = None, 0.0
+        if self.spacing and len(self.above) == len(self.below) == 1:
+            a, b = self.above[0][0], self.below[0][0]
+            lattice, origin = abs(a - b) * self.spacing, (b * b - a * a) / 2
+        return Law(np.empty(0), np.empty(0), (self._piece,), lattice, origin)
 
     @cached_property
     def _piece(self) -> Normals:
-        return Normals(self.above, self.below)
+        return Normals(self.above, self.below, self.spacing)
+
+    @property
+    def max_loss(self) -> float:
+        ends = []
+        for sign in (1.0, -1.0):
+            (a, w), (b, v) = (max((sign * x, m) for x, m in mixture) for mixture in (self.above, self.below))
+            ends.append(math.inf if a > b else math.log(w / v) if a == b else -math.inf)
+        return max(ends)
 
     @cached_property
     def _share(self) -> tuple[NormalPair, Share] | None:
         """Where all components stand at two places: the base pair and what was mixed of it."""
         places = sorted({a for a, _ in self.above + self.below})
-        if len(places) != 2:
+        if len(places) != 2 or self.spacing:
             return None
         low, high = places
 
@@ -72,6 +87,8 @@ class NormalPair(Pair):
         if self._share:
             base, share = self._share
             return share.log_delta(epsilon, base, tolerance)
+        if self.spacing:
+            return self._sum_past(epsilon)
         x = self._threshold(epsilon)
         rising = self._rising
         p = sum(w * special.ndtr(a - x if rising else x - a) for a, w in self.above)
@@ -83,6 +100,28 @@ class NormalPair(Pair):
             math.log(value - slack) if value > slack else -math.inf,
             min(math.log(value + slack), 0.0) if value + slack > 0 else -math.inf,
         )
+
+    def _sum_past(self, epsilon: float) -> Interval:
+        """The profile of discrete noise: a sum over the integers past the threshold, in log-space."""
+        assert self.spacing
+        if epsilon >= self.max_loss:
+            return -math.inf, -math.inf
+        span = np.arange(-2, math.ceil(45 / self.spacing) + 2)
+        ends = [a for a, _ in self.above]
+        start = self._threshold(epsilon)
+        if self._rising:
+            x = self.spacing * (max(math.floor(start / self.spacing), math.floor((min(ends) - 40) / self.spacing)) + span)
+        else:
+            x = self.spacing * (min(math.ceil(start / self.spacing), math.ceil((max(ends) + 40) / self.spacing)) - span)
+        gap = self._piece.loss(x) - epsilon
+        past = gap > 0
+        x, gap = x[past], gap[past]
+        if not len(x):
+            return -math.inf, -math.inf
+        log_terms = self._piece.log_mass(x) + np.log(-np.expm1(-gap))
+        value = float(np.logaddexp.reduce(log_terms))
+        slack = 32 * UNIT * (1 + float(np.abs(x).max()) ** 2 + abs(epsilon)) + 1e-15 / max(float(gap.max()), 1e-15) * UNIT
+        return value - slack, min(value + slack, 0.0)
 
     @property
     def _rising(self) -> bool:
@@ -113,6 +152,8 @@ class NormalPair(Pair):
         if self._share:
             base, share = self._share
             return share.tails(losses, base)
+        if self.spacing:
+            return self._table.tails(losses)
         x = np.array([self._threshold(float(l)) for l in losses])
         if not self._rising:
             x = -x
@@ -120,6 +161,18 @@ class NormalPair(Pair):
         ups = [sum(w * special.ndtr(side * a - x) for a, w in m) for m in (self.above, self.below)]
         downs = [sum(w * special.ndtr(x - side * a) for a, w in m) for m in (self.above, self.below)]
         return ups[0], ups[1], downs[0], downs[1]
+
+
+    @cached_property
+    def _table(self) -> FinitePair:
+        """Discrete noise as a table of all integers that floats can weigh."""
+        assert self.spacing
+        places = [a for a, _ in self.above + self.below]
+        low, high = math.floor((min(places) - 36) / self.spacing), math.ceil((max(places) + 36) / self.spacing)
+        x = self.spacing * np.arange(low, high + 1)
+        losses, mass = self._piece.loss(x), np.exp(self._piece.log_mass(x))
+        order = np.argsort(losses, kind="stable")
+        return FinitePair(losses[order], mass[order])
 
 
 def _blend(first: Mixture, rate: float, second: Mixture, rest: float) -> Mixture:

@@ -58,6 +58,8 @@ class Pair(ABC):
         """Bounds on the Rényi divergence of real order > 1 (order 1: Kullback-Leibler; inf: max divergence)."""
         if self.infinite > 0:
             return math.inf, math.inf
+        if order == math.inf:
+            return self.max_loss, self.max_loss
         law = self.law()
         if order == 1:
             tilt = law.tilt(0.0)
@@ -67,6 +69,14 @@ class Pair(ABC):
         tilt = law.tilt(c)
         slack = tilt.log_moment_error + 4 * UNIT * abs(tilt.log_moment)
         return max((tilt.log_moment - slack) / c, 0.0), max((tilt.log_moment + slack) / c, 0.0)
+
+    @property
+    def max_loss(self) -> float:
+        """Least upper bound of the loss: epsilon at delta = 0."""
+        law = self.law()
+        if self.infinite or law.pieces:
+            return math.inf
+        return float(law.losses[law.masses > 0].max(initial=0.0))
 
     def moments(self, s: NDArray[np.complex128] | complex | float) -> NDArray[np.complex128]:
         """log E_P e^{sL} at complex s (all with one real part)."""
@@ -88,37 +98,27 @@ class Pair(ABC):
 
 def invert(pair: Pair, log_delta: float, tolerance: float) -> Interval:
     """Solve delta(eps) = e^log_delta on the upper and on the lower bound of the profile."""
-    if log_delta < -1e300 or pair.infinite > math.exp(log_delta) * (1 + 4 * UNIT):
-        top = _support_end(pair)
-        return (top, top) if log_delta < -1e300 else (math.inf, math.inf)
+    if log_delta == -math.inf:
+        top = max(pair.max_loss, 0.0)
+        return top, top
+    if pair.infinite > math.exp(log_delta) * (1 + 4 * UNIT):
+        return math.inf, math.inf
     ends = []
     for side in (0, 1):
 
         def excess(epsilon: float, side: int = side) -> float:
             return pair.log_delta(epsilon, 0.1 * tolerance)[side] - log_delta
 
-        if excess(0.0) <= 0:
-            ends.append(0.0)
-            continue
         high = 1.0
         while excess(high) > 0 and high < 1e15:
             high *= 4
-        if excess(high) > 0:
+        if excess(0.0) <= 0:
+            ends.append(0.0)
+        elif excess(high) > 0:
             ends.append(math.inf if side else high)
-            continue
-        ends.append(decreasing_root(excess, 0.0 if high == 1.0 else high / 4, high)[side])
+        else:
+            ends.append(decreasing_root(excess, 0.0, high)[side])
     return min(ends), max(ends)
-
-
-def _support_end(pair: Pair) -> float:
-    """Largest finite loss, or infinity: epsilon at delta = 0."""
-    try:
-        law = pair.law()
-    except NotCovered:
-        return math.inf
-    if pair.infinite or law.pieces or not len(law.losses):
-        return math.inf
-    return max(float(law.losses[law.masses > 0].max()), 0.0)
 
 
 @dataclass(frozen=True)

@@ -130,7 +130,7 @@ def common_lattice(parts: Parts) -> tuple[float, float] | None:
         return None
     step = steps.pop()
     assert step is not None
-    offset = math.fsum(n * math.fmod(float(law.losses[0]), step) for law, n in parts)
+    offset = math.fsum(n * math.fmod(law.origin, step) for law, n in parts)
     return step, math.fmod(offset, step)
 
 
@@ -198,7 +198,7 @@ class Line:
         self.discount = sum(n * law.discount for law, n in self.parts)
         self.shift = sum(n * t.mean_error for t, n in tilts) + 2 * UNIT * abs(self.mean)
         if self.lattice:
-            self.shift += 2 * UNIT * sum(n * abs(float(law.losses[0])) for law, n in self.parts)
+            self.shift += 2 * UNIT * sum(n * abs(law.origin) for law, n in self.parts)
         others = [(law.tilt(self.route.right, accuracy=8 + math.log(n)), n) for law, n in self.parts]
         self.right_value = sum(n * (t.log_moment + t.log_moment_error) for t, n in others)
 

@@ -69,10 +69,17 @@ class Normals:
     """(shift, weight) of the components of P."""
     below: tuple[tuple[float, float], ...]
     """(shift, weight) of the components of Q."""
+    spacing: float | None = None
+    """For the discrete Gaussian: only multiples of this are taken (shifts among them), mass in proportion."""
 
     def loss(self, x: Array) -> Array:
         """log dP/dQ at x, accurate where it is small and where it is large."""
         return _log_mixture(self.above, x) - _log_mixture(self.below, x)
+
+    def log_mass(self, x: Array) -> Array:
+        """log of the P-mass of each point x of discrete noise."""
+        assert self.spacing
+        return _log_mixture(self.above, x) - 0.5 * x * x + _log_unit_mass(self.spacing)
 
     def loss_slopes(self, x: Array) -> tuple[Array, Array, Array]:
         """First and second derivative of the loss, and the mean shift under P given x."""
@@ -87,7 +94,7 @@ class Normals:
         positive weights) grows at most by e^{d^2/2 + |y| d spread} cos(width_B d / 2)^{-c}.
         """
         regions, peak = self._support(tilt)
-        step = self._step(tilt, reach, accuracy)
+        step = self.spacing or self._step(tilt, reach, accuracy)
         x = np.concatenate([np.arange(math.floor(lo / step), math.ceil(hi / step) + 1) for lo, hi in regions]) * step
         log_above, log_below = _log_mixture(self.above, x), _log_mixture(self.below, x)
         loss = log_above - log_below
@@ -95,15 +102,18 @@ class Normals:
         log_weight = log_base + tilt * loss
         drop = max(NEGLIGIBLE, accuracy + 6)
         keep = (log_weight > peak - drop) | (log_base > log_base.max() - drop)
-        x, loss, log_weight = x[keep], loss[keep], log_weight[keep] + math.log(step / math.sqrt(2 * math.pi))
+        x, loss, log_weight = x[keep], loss[keep], log_weight[keep] + self._log_unit(step)
         slope = self.loss_slopes(x)[0]
         loss_error = 3 * np.abs(loss) + 2 * np.abs(slope) * (np.abs(x) + self._largest)
         span = regions[-1][1] - regions[0][0]
-        error = math.exp(-accuracy) + 8 * (span + 1) * math.exp(-drop) / min(1.0, step)
+        error = 0.0 if self.spacing else math.exp(-accuracy)
+        error += 8 * (span + 1) * math.exp(-drop) / min(1.0, step)
         return Nodes(loss, log_weight, loss_error, error)
 
     def cells(self, tilt: float) -> Cells:
         """Equal cells in x; on each the loss is monotone and the log-density linear up to its second derivative."""
+        if self.spacing:
+            return self._points(tilt)
         regions, peak = self._support(tilt)
         bend = 1 + ((1 + tilt) * _width(self.above) ** 2 + tilt * _width(self.below) ** 2) / 4
         step = min(0.04, 0.3 / math.sqrt(bend))
@@ -123,15 +133,27 @@ class Normals:
         score = np.abs(steepness - curvature / np.where(slope < 0, -steep, steep)) / steep
         return Cells(loss, log_weight, half_width, slack, score, -math.inf)
 
+    def _points(self, tilt: float) -> Cells:
+        """Single points: no width, no density."""
+        nodes = self.nodes(tilt, 0.0, 20.0)
+        still = np.zeros(len(nodes.loss))
+        return Cells(nodes.loss, nodes.log_weight, still, still, np.full(len(still), 1e300), -math.inf)
+
+    def _log_unit(self, step: float) -> float:
+        """log of the mass that a point of density exp(-x^2/2) stands for."""
+        return _log_unit_mass(self.spacing) if self.spacing else math.log(step / math.sqrt(2 * math.pi))
+
     def sweep(self, tilts: Array, accuracy: float) -> tuple[Array, Array]:
         """Losses and log-weights that serve all the tilts at once, to a few digits: for searches, not for bounds."""
         ends = [*self._intervals(float(tilts.min()))[0], *self._intervals(float(tilts.max()))[0], *self._plain]
-        step = self._step(float(tilts.max()), 0.0, accuracy)
-        regions = _merged([(min(a for a, _ in ends), max(b for _, b in ends))])
-        low, high = regions[0]
-        x = np.linspace(low, high, min(int((high - low) / step) + 2, 4000))
+        low, high = min(a for a, _ in ends), max(b for _, b in ends)
+        if self.spacing:
+            x = self.spacing * np.arange(math.floor(low / self.spacing), math.ceil(high / self.spacing) + 1)
+        else:
+            step = self._step(float(tilts.max()), 0.0, accuracy)
+            x = np.linspace(low, high, min(int((high - low) / step) + 2, 4000))
         log_above, log_below = _log_mixture(self.above, x), _log_mixture(self.below, x)
-        return log_above - log_below, log_above - 0.5 * x * x + math.log((x[1] - x[0]) / math.sqrt(2 * math.pi))
+        return log_above - log_below, log_above - 0.5 * x * x + self._log_unit(float(x[1] - x[0]))
 
     @property
     def _largest(self) -> float:
@@ -343,6 +365,13 @@ def _logistic(share: float, base: Array) -> Array:
     return np.exp(math.log(share) + base - _log_two(share, base))
 
 
+@lru_cache(maxsize=64)
+def _log_unit_mass(spacing: float) -> float:
+    """-log of the sum of exp(-x^2/2) over the multiples x of the spacing."""
+    count = math.ceil(40 / spacing)
+    return -math.log(float(np.exp(-0.5 * (spacing * np.arange(-count, count + 1)) ** 2).sum()))
+
+
 @lru_cache(maxsize=1)
 def _gauss() -> tuple[Array, Array]:
     points, weights = np.polynomial.legendre.leggauss(32)
@@ -444,7 +473,8 @@ class Law:
     masses: Array
     pieces: tuple[Piece, ...] = ()
     lattice: float | None = None
-    """Where all losses lie on losses[0] + k * lattice, k whole: that step."""
+    """Where all losses lie on origin + k * lattice, k whole: that step."""
+    origin: float = 0.0
     discount: float = 0.0
     """log E_P e^{-L}: above 0 where P has mass at +infinity that was split off."""
 

@@ -1,0 +1,1 @@
+"""What ran: immutable expressions that show a dominating pair, or a Rényi curve."""

@@ -1,0 +1,49 @@
+"""Validation of parameters, once, at construction."""
+
+from __future__ import annotations
+
+import math
+
+import numpy as np
+
+from hush.errors import InvalidParameter
+
+
+def number(who: str, rule: str, low: float, high: float, *, low_open: bool = False, high_open: bool = False, **field: object) -> float:
+    """The one keyword as a float in [low, high] (ends open on request); a bool or a string is no number.
+
+    >>> number("Poisson", "0 <= rate <= 1", 0, 1, rate=0.5)
+    0.5
+    """
+    ((name, value),) = field.items()
+    if isinstance(value, bool | np.bool_ | str | bytes | complex) or not isinstance(value, int | float | np.floating | np.integer):
+        raise InvalidParameter(who, rule, **{name: value})
+    try:
+        result = float(value)
+    except OverflowError:
+        raise InvalidParameter(who, rule, **{name: value}) from None
+    inside = (low < result if low_open else low <= result) and (result < high if high_open else result <= high)
+    if math.isnan(result) or not inside:
+        raise InvalidParameter(who, rule, **{name: value})
+    return result
+
+
+def positive(who: str, **field: object) -> float:
+    """A finite number above 0."""
+    ((name, _),) = field.items()
+    return number(who, f"0 < {name} < infinity", 0.0, math.inf, low_open=True, high_open=True, **field)
+
+
+def count(who: str, low: int, **field: object) -> int:
+    """A whole number from low to 10^15."""
+    ((name, value),) = field.items()
+    rule = f"a whole number {name} from {low} to 10^15"
+    result = number(who, rule, low, 1e15, **field)
+    if result != math.floor(result):
+        raise InvalidParameter(who, rule, **{name: value})
+    return int(result)
+
+
+def delta_in_range(who: str, delta: object) -> float:
+    """0 <= delta < 1."""
+    return number(who, "0 <= delta < 1", 0.0, 1.0, high_open=True, delta=delta)

@@ -1,0 +1,134 @@
+"""Choosing one of several answers: randomized response and the exponential mechanism."""
+
+from __future__ import annotations
+
+import math
+from dataclasses import dataclass
+
+from hush.curves.finite import FinitePair
+from hush.curves.pair import Pair
+from hush.curves.relation import Relation
+from hush.curves.renyi import Curve, bounded_range
+from hush.curves.segment import SegmentPair
+from hush.errors import InvalidParameter, NotCovered
+from hush.mechanisms.checks import count, number
+from hush.mechanisms.mechanism import Counts, Leaf, Step, settled
+
+
+@dataclass(frozen=True)
+class RandomizedResponse(Leaf):
+    """k-ary randomized response: the true answer with probability e^eps/(e^eps + k - 1), any other alike.
+
+    It releases an answer of a record or of a query, so its relation must be said; its pair is the same for any
+    number of changed records.
+
+    >>> RandomizedResponse(epsilon=1.0, relation=Relation.REPLACE).epsilon(delta=0).upper
+    1.0
+    """
+
+    epsilon_: float
+    choices: int
+    relation: Relation
+
+    def __init__(
+        self,
+        *,
+        epsilon: float | None = None,
+        choices: int = 2,
+        relation: Relation,
+        truth_probability: float | None = None,
+    ) -> None:
+        who = "RandomizedResponse"
+        if not isinstance(relation, Relation):
+            raise InvalidParameter(who, "a hush.Relation", relation=relation)
+        choices = count(who, 2, choices=choices)
+        if (epsilon is None) == (truth_probability is None):
+            raise InvalidParameter(
+                who, "exactly one of epsilon and truth_probability", epsilon=epsilon, truth_probability=truth_probability
+            )
+        if epsilon is None:
+            rule = f"1/choices < truth_probability < 1 (choices={choices})"
+            truth = number(
+                who, rule, 1 / choices, 1.0, low_open=True, high_open=True, truth_probability=truth_probability
+            )
+            value = math.log(truth / (1 - truth)) + math.log(choices - 1)
+        else:
+            value = number(who, "0 < epsilon <= 500", 0.0, 500.0, low_open=True, epsilon=epsilon)
+        object.__setattr__(self, "epsilon_", value)
+        object.__setattr__(self, "choices", choices)
+        object.__setattr__(self, "relation", relation)
+
+    def at(self, removed: int, added: int) -> Pair:
+        """Answers other than the two true ones are alike under both, at loss 0."""
+        import numpy as np
+
+        e = self.epsilon_
+        total = 1 + (self.choices - 1) * math.exp(-e)
+        high, low = 1 / total, math.exp(-e) / total
+        rest = (self.choices - 2) * low
+        if rest == 0:
+            return FinitePair(np.array([-e, e]), np.array([low, high]), lattice=2 * e)
+        return FinitePair(np.array([-e, 0.0, e]), np.array([low, rest, high]), lattice=e)
+
+    def mixture(self, removed: Counts, added: Counts) -> Pair:
+        taken = 1 - removed[0] if settled(added) == 0 else 1 - added[0]
+        if settled(added) == 0:
+            return self.at(1, 0).mix(taken)
+        if settled(removed) == 0:
+            return self.at(0, 1).swap().mix(taken).swap()
+        return super().mixture(removed, added)
+
+    def derivation(self) -> Step:
+        return Step(
+            str(self),
+            "the exact pair of the two answers: Warner 1965; Kairouz, Oh, Viswanath 2015",
+            f"one answer, which may change at will when you {self.relation.words}",
+        )
+
+    def __str__(self) -> str:
+        return f"randomized response among {self.choices} with epsilon {self.epsilon_:g}"
+
+
+@dataclass(frozen=True)
+class Exponential(Leaf):
+    """Exponential mechanism (also report noisy max with exponential noise, permute-and-flip) of this epsilon.
+
+    Its loss has range at most epsilon, which says more than epsilon-DP; the pair is the envelope of all such.
+
+    >>> Exponential(epsilon=1.0).repeat(100).epsilon(delta=1e-6).upper < 27
+    True
+    """
+
+    epsilon_: float
+    relation: Relation
+
+    def __init__(self, epsilon: float, relation: Relation = Relation.ADD_REMOVE) -> None:
+        value = number("Exponential", "0 < epsilon <= 500", 0.0, 500.0, low_open=True, epsilon=epsilon)
+        if not isinstance(relation, Relation):
+            raise InvalidParameter("Exponential", "a hush.Relation", relation=relation)
+        object.__setattr__(self, "epsilon_", value)
+        object.__setattr__(self, "relation", relation)
+
+    def at(self, removed: int, added: int) -> Pair:
+        range_ = self.steps(removed, added) * self.epsilon_
+        if range_ > 500:
+            raise NotCovered(f"{self}: a range of {range_:g} is beyond 500")
+        return SegmentPair.bounded_range(range_)
+
+    def curve(self, removed: Counts, added: Counts) -> Curve:
+        r, a = settled(removed), settled(added)
+        if r is None or a is None:
+            return super().curve(removed, added)
+        if r == a == 0:
+            return lambda order: 0.0
+        return bounded_range(self.steps(r, a) * self.epsilon_)
+
+    def derivation(self) -> Step:
+        return Step(
+            str(self),
+            "bounded range: Dong, Durfee, Rogers 2020, Lemma 3.1 (envelope of all pairs of that range)",
+            f"utility sensitivity 1 when you {self.relation.words}, weights exp(epsilon * utility / 2)",
+        )
+
+    def __str__(self) -> str:
+        return f"exponential mechanism with epsilon {self.epsilon_:g}"

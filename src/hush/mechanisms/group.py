@@ -1,0 +1,93 @@
+"""Groups of records, and other neighbouring relations."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+
+from hush.curves.pair import Pair
+from hush.curves.relation import Relation
+from hush.curves.renyi import Curve
+from hush.errors import InvalidParameter, NotCovered
+from hush.mechanisms.checks import count
+from hush.mechanisms.mechanism import Counts, Mechanism, Step
+
+
+@dataclass(frozen=True)
+class Group(Mechanism):
+    """The guarantee for `size` records at once, from the pair at that many records."""
+
+    inner: Mechanism
+    size: int
+    relation: Relation = field(init=False)
+
+    def __post_init__(self) -> None:
+        object.__setattr__(self, "relation", self.inner.relation)
+
+    @classmethod
+    def of(cls, inner: Mechanism, size: int) -> Mechanism:
+        size = count("group", 1, size=size)
+        if size > 10_000:
+            raise InvalidParameter("group", "size <= 10000", size=size)
+        return inner if size == 1 else cls(inner, size)
+
+    def _spread(self, counts: Counts) -> Counts:
+        wide = [0.0] * ((len(counts) - 1) * self.size + 1)
+        wide[:: self.size] = counts
+        return tuple(wide)
+
+    def pair(self, removed: Counts, added: Counts) -> Pair:
+        return self.inner.pair(self._spread(removed), self._spread(added))
+
+    def curve(self, removed: Counts, added: Counts) -> Curve:
+        return self.inner.curve(self._spread(removed), self._spread(added))
+
+    def derivation(self) -> Step:
+        return Step(
+            f"for groups of {self.size}",
+            "the pair at that many changed records; after sampling, the binomial mixture of how many were drawn",
+            f"at most {self.size} records belong together",
+            (self.inner.derivation(),),
+        )
+
+    def __str__(self) -> str:
+        return f"{self.inner}, for groups of {self.size}"
+
+
+@dataclass(frozen=True)
+class Under(Mechanism):
+    """The same mechanism, its guarantee stated for another relation."""
+
+    inner: Mechanism
+    relation: Relation
+
+    @classmethod
+    def of(cls, inner: Mechanism, relation: Relation) -> Mechanism:
+        if not isinstance(relation, Relation):
+            raise InvalidParameter("under", "a hush.Relation", relation=relation)
+        if inner.relation is relation:
+            return inner
+        if isinstance(inner, Under) and inner.inner.relation is relation:
+            return inner.inner
+        if relation is Relation.ADD_REMOVE:
+            raise NotCovered(
+                "a guarantee for replace-one says nothing about adding or removing a record: "
+                "state the noise under ADD_REMOVE"
+            )
+        return cls(inner, relation)
+
+    def pair(self, removed: Counts, added: Counts) -> Pair:
+        return self.inner.pair(removed, added)
+
+    def curve(self, removed: Counts, added: Counts) -> Curve:
+        return self.inner.curve(removed, added)
+
+    def derivation(self) -> Step:
+        return Step(
+            f"stated for: {self.relation.words}",
+            "replacing is removing one record and adding another: the pair of both changes at once",
+            "",
+            (self.inner.derivation(),),
+        )
+
+    def __str__(self) -> str:
+        return f"{self.inner} ({self.relation.words})"

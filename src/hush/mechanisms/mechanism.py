@@ -1,0 +1,300 @@
+"""The base of every mechanism: its algebra and its questions."""
+
+from __future__ import annotations
+
+import math
+from abc import ABC, abstractmethod
+from collections.abc import Iterable
+from dataclasses import dataclass
+from typing import TYPE_CHECKING
+
+import numpy as np
+
+from hush.curves.bound import Bound
+from hush.curves.pair import Interval, Pair
+from hush.curves.product import Largest, Product
+from hush.curves.relation import Relation
+from hush.curves.renyi import Curve, curve_to_epsilon, curve_to_log_delta
+from hush.curves.tradeoff import profile_to_tradeoff
+from hush.errors import InvalidParameter, NotCovered
+from hush.mechanisms.checks import delta_in_range, number
+
+if TYPE_CHECKING:
+    from hush.mechanisms.sampling import Scheme
+
+Counts = tuple[float, ...]
+"""Probabilities that 0, 1, 2, ... of the records that differ take part."""
+
+NONE: Counts = (1.0,)
+
+IDENTITY = Product(())
+"""The pair of two equal distributions."""
+
+
+def exactly(records: int) -> Counts:
+    """All of so many records take part."""
+    return (0.0,) * records + (1.0,)
+
+
+def settled(counts: Counts) -> int | None:
+    """The number of records that take part, where it is certain."""
+    ones = [k for k, weight in enumerate(counts) if weight > 0]
+    return ones[0] if len(ones) == 1 else None
+
+
+@dataclass(frozen=True)
+class Step:
+    """One line of a derivation: what is done, and by which theorem."""
+
+    what: str
+    theorem: str
+    assumes: str = ""
+    inner: tuple[Step, ...] = ()
+
+
+class Mechanism(ABC):
+    """An immutable expression of what ran.
+
+    Subclasses give `relation`, `pair` (or `curve`), `derivation` and `__str__`; all questions are derived.
+    """
+
+    relation: Relation
+    """Which datasets are neighbours."""
+
+    @abstractmethod
+    def pair(self, removed: Counts, added: Counts) -> Pair:
+        """The dominating pair where P's data has the removed records and Q's data the added ones instead.
+
+        Raises NotCovered where no pair is known; then `curve` may still answer.
+        """
+
+    @abstractmethod
+    def derivation(self) -> Step:
+        """How the guarantee follows."""
+
+    def curve(self, removed: Counts, added: Counts) -> Curve:
+        """Upper bounds on the Rényi divergence of every order, for the same neighbours."""
+        pair = self.pair(removed, added)
+        return lambda order: pair.renyi(order)[1]
+
+    # -- algebra ---------------------------------------------------------------------------------------------
+
+    def on(self, scheme: Scheme) -> Mechanism:
+        """Run on a secret random sample drawn by the scheme.
+
+        >>> import hush
+        >>> hush.Gaussian(1.0).on(hush.Poisson(rate=0.01)).epsilon(delta=1e-6).upper
+        0.6738...
+        """
+        return scheme.applied(self)
+
+    def repeat(self, times: int) -> Mechanism:
+        """Run so many times, with all parameters fixed in advance."""
+        from hush.mechanisms.compose import Repeat
+
+        return Repeat.of(self, times)
+
+    def then(self, *others: Mechanism) -> Mechanism:
+        """Run this, then the others, on the same data."""
+        from hush.mechanisms.compose import Sequence
+
+        return Sequence.of((self, *others))
+
+    def beside(self, *others: Mechanism) -> Mechanism:
+        """Run each on its own part of the data (parallel composition over disjoint parts)."""
+        from hush.mechanisms.compose import Parallel
+
+        return Parallel.of((self, *others))
+
+    def group(self, size: int) -> Mechanism:
+        """Protect groups of so many records at once."""
+        from hush.mechanisms.group import Group
+
+        return Group.of(self, size)
+
+    def under(self, relation: Relation) -> Mechanism:
+        """State the guarantee for another neighbouring relation."""
+        from hush.mechanisms.group import Under
+
+        return Under.of(self, relation)
+
+    # -- questions -------------------------------------------------------------------------------------------
+
+    def neighbours(self) -> Iterable[tuple[str, Counts, Counts]]:
+        """Each direction of the relation, as (name, removed, added)."""
+        return [(name, exactly(r), exactly(a)) for name, r, a in self.relation.directions]
+
+    def pairs(self) -> dict[str, Pair]:
+        """The dominating pair of each direction, composed separately."""
+        return {name: self.pair(removed, added) for name, removed, added in self.neighbours()}
+
+    def epsilon(self, *, delta: float, tolerance: float = 1e-6) -> Bound:
+        """The least epsilon such that this is (epsilon, delta)-DP.
+
+        tolerance is the relative width that is sought; it is met where the mathematics allows.
+
+        >>> import hush
+        >>> hush.Gaussian(noise_multiplier=1.0).epsilon(delta=1e-5)
+        Bound(epsilon=4.377178..., delta=1e-05)
+        """
+        delta = delta_in_range("epsilon", delta)
+        tolerance = _tolerance(tolerance)
+        log_delta = math.log(delta) if delta > 0 else -math.inf
+        low, high, route = 0.0, 0.0, "pair"
+        for _, removed, added in self.neighbours():
+            try:
+                a, b = self.pair(removed, added).epsilon(log_delta, tolerance)
+            except NotCovered:
+                a, b, route = 0.0, curve_to_epsilon(self.curve(removed, added), log_delta), "Rényi"
+            low, high = max(low, a), max(high, b)
+        if route == "pair" and low == 0 and high > 0:
+            route = "pair, upper bound only"
+        return Bound(low, high, "epsilon", delta=delta, relation=self.relation, route=route)
+
+    def log_delta(self, *, epsilon: float, tolerance: float = 1e-6) -> Bound:
+        """log of delta(epsilon), for what floats cannot hold.
+
+        >>> import hush
+        >>> hush.Gaussian(noise_multiplier=1.0).repeat(10).log_delta(epsilon=500).upper
+        -12261.39...
+        """
+        epsilon = number("delta", "0 <= epsilon < infinity", 0.0, math.inf, high_open=True, epsilon=epsilon)
+        low, high, route = self._log_delta(epsilon, _tolerance(tolerance))
+        return Bound(low, high, "log delta", epsilon=epsilon, relation=self.relation, route=route)
+
+    def delta(self, *, epsilon: float, tolerance: float = 1e-6) -> Bound:
+        """The least delta such that this is (epsilon, delta)-DP.
+
+        >>> import hush
+        >>> hush.Laplace(scale=1.0).delta(epsilon=0.5).upper
+        0.2211992...
+        """
+        bound = self.log_delta(epsilon=epsilon, tolerance=tolerance)
+        low = math.exp(bound.lower)
+        high = math.exp(bound.upper)
+        if high == 0 and bound.upper > -math.inf:
+            high = math.ulp(0.0)
+        return Bound(low, high, "delta", epsilon=bound.epsilon, relation=self.relation, route=bound.route)
+
+    def _log_delta(self, epsilon: float, tolerance: float) -> tuple[float, float, str]:
+        low, high, route = -math.inf, -math.inf, "pair"
+        for _, removed, added in self.neighbours():
+            try:
+                a, b = self.pair(removed, added).log_delta(epsilon, tolerance)
+            except NotCovered:
+                a, b, route = -math.inf, curve_to_log_delta(self.curve(removed, added), epsilon), "Rényi"
+            low, high = max(low, a), max(high, b)
+        return low, high, route
+
+    def renyi(self, *, orders: Iterable[float]) -> np.ndarray:
+        """Upper bounds on the Rényi divergence at each order >= 1 (1 is Kullback-Leibler, inf the max divergence).
+
+        >>> import hush
+        >>> hush.Gaussian(noise_multiplier=1.0).renyi(orders=[2, 8])
+        array([1., 4.])
+        """
+        checked = [number("renyi", "orders >= 1", 1.0, math.inf, order=order) for order in orders]
+        curves = [self.curve(removed, added) for _, removed, added in self.neighbours()]
+        return np.array([max(curve(order) for curve in curves) for order in checked])
+
+    def tradeoff(self, *, false_positive_rate: float, tolerance: float = 1e-6) -> Bound:
+        """The least false negative rate of any attacker at this false positive rate (null: the record is absent).
+
+        >>> import hush
+        >>> hush.Gaussian(noise_multiplier=1.0).tradeoff(false_positive_rate=0.05).lower
+        0.7404...
+        """
+        rate = number("tradeoff", "0 <= false_positive_rate <= 1", 0.0, 1.0, false_positive_rate=false_positive_rate)
+        tolerance = _tolerance(tolerance)
+        low, high = 1 - rate, 1 - rate
+        for name, removed, added in self.neighbours():
+            pair = self._pair_or_table(removed, added)
+            if name == "add":
+                pair = pair.swap()
+
+            def profile(epsilon: float, pair: Pair = pair) -> Interval:
+                return pair.log_delta(epsilon, tolerance)
+
+            a, b = profile_to_tradeoff(profile, rate)
+            low, high = min(low, a), min(high, b)
+        return Bound(low, high, "false negative rate", relation=self.relation, route="pair")
+
+    def _pair_or_table(self, removed: Counts, added: Counts) -> Pair:
+        return self.pair(removed, added)
+
+    def advantage(self) -> Bound:
+        """The largest (true positive rate - false positive rate) of any attacker: delta at epsilon 0."""
+        found = self.delta(epsilon=0.0)
+        return Bound(found.lower, found.upper, "advantage", relation=self.relation, route=found.route)
+
+    def explain(self, *, delta: float) -> str:
+        """The derivation: theorems, papers, relation, assumptions, and what each route says at this delta."""
+        from hush.questions.explain import explain
+
+        return explain(self, delta=delta)
+
+    def statement(self, *, delta: float, unit: str = "record") -> str:
+        """The guarantee in words: unit, relation, sampling, delta, what is assumed."""
+        from hush.questions.statement import statement
+
+        return statement(self, delta=delta, unit=unit)
+
+
+def _tolerance(tolerance: float) -> float:
+    return number("A question", "1e-12 <= tolerance <= 0.1", 1e-12, 0.1, tolerance=tolerance)
+
+
+class Leaf(Mechanism):
+    """A mechanism that stands for itself: it knows its pair at whole numbers of changed records."""
+
+    @abstractmethod
+    def at(self, removed: int, added: int) -> Pair:
+        """The pair where all of the records that differ take part."""
+
+    def mixture(self, removed: Counts, added: Counts) -> Pair:
+        """The pair where the number of records that take part is random and not just 0 or 1."""
+        raise NotCovered(
+            f"{self} sampled with several records changed, or replaced: no pair is known. Covered: one record "
+            "added or removed, and Gaussian or discrete noise for groups and replacement"
+        )
+
+    def pair(self, removed: Counts, added: Counts) -> Pair:
+        r, a = settled(removed), settled(added)
+        if r is not None and a is not None:
+            return IDENTITY if r == a == 0 else self.at(r, a)
+        if a == 0 and len(removed) == 2:
+            return self.at(1, 0).mix(removed[1])
+        if r == 0 and len(added) == 2:
+            return self.at(0, 1).swap().mix(added[1]).swap()
+        return self.mixture(removed, added)
+
+    def steps(self, removed: int, added: int) -> int:
+        """How many units of sensitivity the neighbours are apart."""
+        if self.relation is Relation.ADD_REMOVE:
+            return removed + added
+        if removed != added:
+            raise NotCovered(
+                f"{self} is stated for replace-one: adding or removing a record is not covered. "
+                "State its noise under ADD_REMOVE instead"
+            )
+        return removed
+
+
+def largest_pair(pairs: Iterable[Pair]) -> Pair:
+    """The pointwise largest profile."""
+    return Largest.of(pairs)
+
+
+def same_relation(who: str, mechanisms: Iterable[Mechanism]) -> Relation:
+    """The one relation of all mechanisms; mixing relations is an error."""
+    found = {m.relation for m in mechanisms}
+    if len(found) != 1:
+        raise InvalidParameter(who, "mechanisms of one relation (use .under to restate one)", relations=sorted(r.name for r in found))
+    return found.pop()
+
+
+def require(who: str, value: object) -> Mechanism:
+    """The value, if it is a mechanism."""
+    if not isinstance(value, Mechanism):
+        raise InvalidParameter(who, "a mechanism", mechanism=value)
+    return value

@@ -1,0 +1,202 @@
+"""Additive noise: continuous and discrete Gaussian and Laplace."""
+
+from __future__ import annotations
+
+import math
+from dataclasses import dataclass
+
+import numpy as np
+
+from hush.curves.finite import FinitePair
+from hush.curves.normal import NormalPair
+from hush.curves.pair import Pair
+from hush.curves.relation import Relation
+from hush.curves.segment import SegmentPair
+from hush.errors import InvalidParameter, NotCovered
+from hush.mechanisms.checks import count, number
+from hush.mechanisms.mechanism import Counts, Leaf, Step
+
+
+def _relation(who: str, relation: object) -> Relation:
+    if not isinstance(relation, Relation):
+        raise InvalidParameter(who, "a hush.Relation", relation=relation)
+    return relation
+
+
+def _sides(leaf: Leaf, removed: Counts, added: Counts, unit: float) -> tuple[dict[float, float], dict[float, float]]:
+    """Weights of the shifts under P (removed records push up) and under Q (added records push down).
+
+    Under REPLACE a replaced record moves the sum by one unit in all, half of it on either side.
+    """
+    half = unit if leaf.relation is Relation.ADD_REMOVE else unit / 2
+    if leaf.relation is Relation.REPLACE and len(removed) != len(added):
+        leaf.steps(len(removed) - 1, len(added) - 1)
+    return (
+        {half * k: w for k, w in enumerate(removed) if w > 0},
+        {-half * k: w for k, w in enumerate(added) if w > 0},
+    )
+
+
+@dataclass(frozen=True)
+class Gaussian(Leaf):
+    """Gaussian noise with deviation noise_multiplier times the L2 sensitivity under the mechanism's own relation.
+
+    >>> Gaussian(noise_multiplier=2.0).epsilon(delta=1e-6).upper
+    2.2541...
+    """
+
+    noise_multiplier: float
+    relation: Relation = Relation.ADD_REMOVE
+
+    def __post_init__(self) -> None:
+        rule = "1e-6 <= noise_multiplier <= 1e9"
+        value = number("Gaussian", rule, 1e-6, 1e9, noise_multiplier=self.noise_multiplier)
+        object.__setattr__(self, "noise_multiplier", value)
+        _relation("Gaussian", self.relation)
+
+    def at(self, removed: int, added: int) -> Pair:
+        return NormalPair.shifted(self.steps(removed, added) / self.noise_multiplier)
+
+    def mixture(self, removed: Counts, added: Counts) -> Pair:
+        above, below = _sides(self, removed, added, 1 / self.noise_multiplier)
+        return NormalPair(tuple(sorted(above.items())), tuple(sorted(below.items())))
+
+    def derivation(self) -> Step:
+        return Step(
+            str(self),
+            "dominated by N(1/σ, 1) against N(0, 1): Balle, Wang 2018, Thm 8; Dong, Roth, Su 2022, Thm 2.7",
+            f"L2 sensitivity 1 when you {self.relation.words}",
+        )
+
+    def __str__(self) -> str:
+        return f"Gaussian noise of multiplier {self.noise_multiplier:g}"
+
+
+@dataclass(frozen=True)
+class Laplace(Leaf):
+    """Laplace noise with scale in units of the L1 sensitivity.
+
+    >>> Laplace(scale=2.0).epsilon(delta=0).upper
+    0.5
+    """
+
+    scale: float
+    relation: Relation = Relation.ADD_REMOVE
+
+    def __post_init__(self) -> None:
+        object.__setattr__(self, "scale", number("Laplace", "0.002 <= scale <= 1e9", 0.002, 1e9, scale=self.scale))
+        _relation("Laplace", self.relation)
+
+    def at(self, removed: int, added: int) -> Pair:
+        distance = self.steps(removed, added) / self.scale
+        if distance > 500:
+            raise NotCovered(f"{self} at {distance:g} times its scale: more than 500 is not covered")
+        return SegmentPair.laplace(distance)
+
+    def derivation(self) -> Step:
+        return Step(
+            str(self),
+            "dominated by the one-dimensional shift: Dwork et al. 2006; Zhu, Dong, Wang 2022, Prop. 9",
+            f"L1 sensitivity 1 when you {self.relation.words}",
+        )
+
+    def __str__(self) -> str:
+        return f"Laplace noise of scale {self.scale:g}"
+
+
+@dataclass(frozen=True)
+class DiscreteGaussian(Leaf):
+    """Discrete Gaussian noise (parameter sigma) on one integer whose sensitivity is a whole number.
+
+    For a vector with an L2 sensitivity this pair does not hold: state `ZCDP(rho=sensitivity**2/(2 sigma**2))`.
+
+    >>> DiscreteGaussian(sigma=2.0, sensitivity=1).renyi(orders=[2]).round(12).tolist()
+    [0.25]
+    """
+
+    sigma: float
+    sensitivity: int = 1
+    relation: Relation = Relation.ADD_REMOVE
+
+    def __post_init__(self) -> None:
+        object.__setattr__(self, "sigma", number("DiscreteGaussian", "0.05 <= sigma <= 10000", 0.05, 1e4, sigma=self.sigma))
+        object.__setattr__(self, "sensitivity", count("DiscreteGaussian", 1, sensitivity=self.sensitivity))
+        _relation("DiscreteGaussian", self.relation)
+
+    def at(self, removed: int, added: int) -> Pair:
+        return NormalPair.shifted(self.steps(removed, added) * self.sensitivity / self.sigma, 1 / self.sigma)
+
+    def mixture(self, removed: Counts, added: Counts) -> Pair:
+        if self.relation is Relation.REPLACE:
+            raise NotCovered(f"{self} sampled under replace-one: half a step is no whole number")
+        above, below = _sides(self, removed, added, self.sensitivity / self.sigma)
+        return NormalPair(tuple(sorted(above.items())), tuple(sorted(below.items())), 1 / self.sigma)
+
+    def derivation(self) -> Step:
+        return Step(
+            str(self),
+            "the exact pair of two shifted discrete Gaussians: Canonne, Kamath, Steinke 2020, Thm 7",
+            f"one integer that moves by at most {self.sensitivity} when you {self.relation.words}",
+        )
+
+    def __str__(self) -> str:
+        return f"discrete Gaussian noise of sigma {self.sigma:g} on an integer of sensitivity {self.sensitivity}"
+
+
+@dataclass(frozen=True)
+class DiscreteLaplace(Leaf):
+    """Discrete Laplace (geometric) noise of this scale on one integer whose sensitivity is a whole number.
+
+    >>> DiscreteLaplace(scale=2.0, sensitivity=3).epsilon(delta=0).upper
+    1.5
+    """
+
+    scale: float
+    sensitivity: int = 1
+    relation: Relation = Relation.ADD_REMOVE
+
+    def __post_init__(self) -> None:
+        object.__setattr__(self, "scale", number("DiscreteLaplace", "0.002 <= scale <= 1e6", 0.002, 1e6, scale=self.scale))
+        object.__setattr__(self, "sensitivity", count("DiscreteLaplace", 1, sensitivity=self.sensitivity))
+        if self.sensitivity > 100_000:
+            raise InvalidParameter("DiscreteLaplace", "sensitivity <= 100000", sensitivity=self.sensitivity)
+        _relation("DiscreteLaplace", self.relation)
+
+    def at(self, removed: int, added: int) -> Pair:
+        shift = self.steps(removed, added) * self.sensitivity
+        x = self._classes([0, shift])
+        return FinitePair((2 * x - shift) / self.scale, self._masses({shift: 1.0}, x), lattice=2 / self.scale)
+
+    def _classes(self, places: list[int]) -> np.ndarray:
+        """The integers from the lowest to the highest shift; the ends stand for all beyond them."""
+        if max(places) - min(places) > min(500 * self.scale, 1e6):
+            raise NotCovered(f"{self} at more than 500 times its scale, or a million steps, is not covered")
+        return np.arange(min(places), max(places) + 1)
+
+    def _masses(self, mixture: dict[int, float], x: np.ndarray) -> np.ndarray:
+        tail = 1 / (1 + math.exp(-1 / self.scale))
+        mass = np.zeros(len(x))
+        for shift, weight in mixture.items():
+            part = math.tanh(0.5 / self.scale) * np.exp(-np.abs(x - shift) / self.scale)
+            part[0] = tail * math.exp(-(shift - int(x[0])) / self.scale)
+            part[-1] = tail * math.exp(-(int(x[-1]) - shift) / self.scale)
+            mass += weight * part
+        return mass
+
+    def mixture(self, removed: Counts, added: Counts) -> Pair:
+        if self.relation is Relation.REPLACE:
+            raise NotCovered(f"{self} sampled under replace-one: half a step is no whole number")
+        above = {k * self.sensitivity: w for k, w in enumerate(removed) if w > 0}
+        below = {-k * self.sensitivity: w for k, w in enumerate(added) if w > 0}
+        x = self._classes([*above, *below])
+        return FinitePair.of(self._masses(above, x), self._masses(below, x))
+
+    def derivation(self) -> Step:
+        return Step(
+            str(self),
+            "the exact pair of two shifted geometric laws: Ghosh, Roughgarden, Sundararajan 2012",
+            f"one integer that moves by at most {self.sensitivity} when you {self.relation.words}",
+        )
+
+    def __str__(self) -> str:
+        return f"discrete Laplace noise of scale {self.scale:g} on an integer of sensitivity {self.sensitivity}"
