@@ -9,6 +9,7 @@ from __future__ import annotations
 import math
 from abc import ABC, abstractmethod
 from dataclasses import dataclass
+from functools import lru_cache
 
 import numpy as np
 from numpy.typing import NDArray
@@ -50,9 +51,9 @@ class Pair(ABC):
         """The loss under P, given that it is finite, as atoms and analytic pieces."""
         raise NotCovered(f"{type(self).__name__} has no analytic law of its loss; it is composed through a table")
 
-    def epsilon(self, log_delta: float, tolerance: float = 1e-9) -> Interval:
-        """Bounds on the least epsilon >= 0 with delta(epsilon) <= e^log_delta."""
-        return invert(self, log_delta, tolerance)
+    def epsilon(self, log_delta: float, tolerance: float = 1e-9, floor: float = 0.0) -> Interval:
+        """Bounds on the least epsilon >= 0 with delta(epsilon) <= e^log_delta; below the floor an upper bound will do."""
+        return invert(self, log_delta, tolerance, floor)
 
     def renyi(self, order: float) -> Interval:
         """Bounds on the Rényi divergence of real order > 1 (order 1: Kullback-Leibler; inf: max divergence)."""
@@ -96,20 +97,27 @@ class Pair(ABC):
         return np.maximum(p, 0.0), np.maximum(q, 0.0)
 
 
-def invert(pair: Pair, log_delta: float, tolerance: float) -> Interval:
+def invert(pair: Pair, log_delta: float, tolerance: float, floor: float = 0.0) -> Interval:
     """Solve delta(eps) = e^log_delta on the upper and on the lower bound of the profile."""
     if log_delta == -math.inf:
         top = max(pair.max_loss, 0.0)
         return top, top
     if pair.infinite > math.exp(log_delta) * (1 + 4 * UNIT):
         return math.inf, math.inf
+
+    @lru_cache(maxsize=None)
+    def profile(epsilon: float) -> Interval:
+        return pair.log_delta(epsilon, tolerance)
+
+    if floor > 0 and profile(floor)[1] <= log_delta:
+        return 0.0, floor
     ends = []
     for side in (0, 1):
 
         def excess(epsilon: float, side: int = side) -> float:
-            return pair.log_delta(epsilon, 0.1 * tolerance)[side] - log_delta
+            return profile(epsilon)[side] - log_delta
 
-        high = 1.0
+        high = max(2 * floor, 1.0)
         while excess(high) > 0 and high < 1e15:
             high *= 4
         if excess(0.0) <= 0:
@@ -117,7 +125,7 @@ def invert(pair: Pair, log_delta: float, tolerance: float) -> Interval:
         elif excess(high) > 0:
             ends.append(math.inf if side else high)
         else:
-            ends.append(decreasing_root(excess, 0.0, high)[side])
+            ends.append(decreasing_root(excess, 0.0, high, 0.01 * tolerance * min(high, 1.0))[side])
     return min(ends), max(ends)
 
 

@@ -15,6 +15,7 @@ from hush.curves.pair import Interval, Pair, Share
 from hush.curves.routes import FULL, QUICK, ContourRoute, GridRoute, RenyiRoute, Route
 from hush.errors import NotCovered
 from hush.numerics.contour import common_lattice
+from hush.numerics.grid import Composed
 from hush.numerics.law import UNIT, Array, Law
 
 FEW = 16
@@ -97,7 +98,7 @@ class Product(Pair):
         if high - low <= tolerance or high == -math.inf:
             return low, high
         if not self.analytic:
-            return max(low, self._best_single(epsilon)), min(high, self.tabulated.log_delta(epsilon, tolerance)[1])
+            return max(low, self._best_single(epsilon)), min(high, self._above.log_delta(epsilon, tolerance)[1])
         for route in self.routes:
             a, b = route.log_delta(epsilon, tolerance)
             low, high = max(low, a), min(high, b)
@@ -140,7 +141,7 @@ class Product(Pair):
                     low = max(low, math.log1p(-math.exp(exponent)))
         return low, high
 
-    def epsilon(self, log_delta: float, tolerance: float = 1e-7) -> Interval:
+    def epsilon(self, log_delta: float, tolerance: float = 1e-7, floor: float = 0.0) -> Interval:
         if not self.parts:
             return 0.0, 0.0
         target = log_delta
@@ -150,15 +151,16 @@ class Product(Pair):
                 return math.inf, math.inf
             target = math.log(rest) - self._log_finite if rest > 0 else -math.inf
         if not self.analytic:
-            return max(p.epsilon(log_delta)[0] for p, _ in self.parts), self.tabulated.epsilon(log_delta, tolerance)[1]
+            single = max(pair.epsilon(log_delta, 1e-4)[0] for pair, _ in self.parts)
+            return single, max(single, self._above.epsilon(target, 1e-4)[1])
         top = max(self.largest_loss, 0.0)
         if target < -1e300:
             return top, top
         low, high = 0.0, top
         for route in self.routes:
-            a, b = route.epsilon(target, tolerance)
+            a, b = route.epsilon(target, tolerance, floor)
             low, high = max(low, a), min(high, b)
-            if high - low <= tolerance * high:
+            if high - low <= tolerance * high or high <= floor:
                 break
         return min(low, high), high
 
@@ -172,17 +174,18 @@ class Product(Pair):
         return max(pair.log_delta(epsilon)[0] for pair, _ in self.parts)
 
     @cached_property
-    def tabulated(self) -> Pair:
-        """The product with every part that has no analytic law replaced by a table above it."""
-        return Product.of((_with_law(pair), n) for pair, n in self.parts)
+    def _above(self) -> GridRoute:
+        """Upper bounds only: every part that has no analytic law is replaced by a table above it."""
+        tables = tuple((pair if _analytic(pair) else tabulate(pair), n) for pair, n in self.parts)
+        return GridRoute(tables, tuple((pair.law(), n) for pair, n in tables), QUICK)
 
 
-def _with_law(pair: Pair) -> Pair:
+def _analytic(pair: Pair) -> bool:
     try:
         pair.law()
     except NotCovered:
-        return tabulate(pair)
-    return pair
+        return False
+    return True
 
 
 @dataclass(frozen=True)
@@ -205,11 +208,29 @@ class Mixed(Pair):
     def log_delta(self, epsilon: float, tolerance: float = 1e-7) -> Interval:
         return self.share.log_delta(epsilon, self.base, tolerance)
 
+    def epsilon(self, log_delta: float, tolerance: float = 1e-7, floor: float = 0.0) -> Interval:
+        """Where only P is mixed, the profile's change of variable can be undone (Balle, Barthe, Gaboardi 2018)."""
+        if self.share.below > 0 or self.share.above == 0:
+            return super().epsilon(log_delta, tolerance, floor)
+        rate = self.share.above
+        target = log_delta - math.log(rate)
+        if target >= 0:
+            return 0.0, 0.0
+        low, high = self.base.epsilon(target, tolerance)
+        return log1p_times_expm1(rate, low) * (1 - 4e-14), log1p_times_expm1(rate, high)
+
     def tails(self, losses: Array) -> tuple[Array, Array, Array, Array]:
         raise NotCovered("the tails of a sampled composition are known only through its profile")
 
     def renyi(self, order: float) -> Interval:
         return 0.0, tabulate(self).renyi(order)[1]
+
+
+def log1p_times_expm1(rate: float, epsilon: float) -> float:
+    """log(1 + rate (e^epsilon - 1)), rounded up, for epsilon of any size."""
+    if epsilon > 600:
+        return (epsilon + math.log(rate)) * (1 + 1e-14)
+    return math.log1p(rate * math.expm1(epsilon)) * (1 + 1e-14)
 
 
 @dataclass(frozen=True)
@@ -237,8 +258,8 @@ class Largest(Pair):
         ends = [part.log_delta(epsilon, tolerance) for part in self.parts]
         return max(low for low, _ in ends), max(high for _, high in ends)
 
-    def epsilon(self, log_delta: float, tolerance: float = 1e-7) -> Interval:
-        ends = [part.epsilon(log_delta, tolerance) for part in self.parts]
+    def epsilon(self, log_delta: float, tolerance: float = 1e-7, floor: float = 0.0) -> Interval:
+        ends = [part.epsilon(log_delta, tolerance, floor) for part in self.parts]
         return max(low for low, _ in ends), max(high for _, high in ends)
 
     def renyi(self, order: float) -> Interval:
@@ -249,18 +270,68 @@ class Largest(Pair):
         raise NotCovered("the largest of several profiles has no tails of its own")
 
 
-def tabulate(pair: Pair, points: int = 400) -> FinitePair:
-    """A finite pair above any pair: its profile joined by lines (connect the dots), symmetric range of losses."""
-    high = pair.epsilon(math.log(1e-14) if pair.infinite < 1e-14 else math.log(pair.infinite * (1 + 1e-6)), 1e-4)[1]
-    swapped = pair.swap()
-    low = swapped.epsilon(
-        math.log(1e-14) if swapped.infinite < 1e-14 else math.log(swapped.infinite * (1 + 1e-6)), 1e-4
-    )[1]
-    if not (math.isfinite(high) and math.isfinite(low)):
+@dataclass(frozen=True)
+class Sketch(Pair):
+    """A product seen through two lattice laws above it: quick upper bounds at many epsilons."""
+
+    product: Product
+
+    @property
+    def infinite(self) -> float:
+        return self.product.infinite
+
+    def swap(self) -> Pair:
+        return self._mirror
+
+    @cached_property
+    def _mirror(self) -> Pair:
+        swapped = self.product.swap()
+        return Sketch(swapped) if isinstance(swapped, Product) else swapped
+
+    def mix(self, rate: float) -> Pair:
+        return Mixed(self, Share().mix(rate))
+
+    def tails(self, losses: Array) -> tuple[Array, Array, Array, Array]:
+        raise NotCovered("a sketch gives upper bounds only")
+
+    @cached_property
+    def _composed(self) -> tuple[Composed, ...]:
+        route = GridRoute(self.product.parts, self.product.laws)
+        return tuple(route.bracket(1 << 16, log_delta).upper for log_delta in (-1.0, -12.0, -26.0))
+
+    def log_delta(self, epsilon: float, tolerance: float = 1e-4) -> Interval:
+        upper = min(composed.log_delta(epsilon, 1) for composed in self._composed)
+        if self.infinite:
+            upper = float(np.logaddexp(math.log(self.infinite), upper))
+        return -math.inf, min(upper, 0.0)
+
+    def epsilon(self, log_delta: float, tolerance: float = 1e-4, floor: float = 0.0) -> Interval:
+        return 0.0, RenyiRoute(self.product.laws).epsilon(log_delta, tolerance)[1]
+
+
+def _sketched(pair: Pair) -> Pair:
+    """The pair with every composition inside it replaced by its sketch, where that is possible."""
+    if isinstance(pair, Product):
+        return Sketch(pair) if pair.analytic else pair
+    if isinstance(pair, Mixed):
+        return Mixed(_sketched(pair.base), pair.share)
+    if isinstance(pair, Largest):
+        return Largest(tuple(_sketched(part) for part in pair.parts))
+    return pair
+
+
+def tabulate(pair: Pair, points: int = 300) -> FinitePair:
+    """A finite pair above any pair: upper bounds on its profile at many epsilons, joined by lines (connect the dots)."""
+    sketch, mirror = _sketched(pair), _sketched(pair.swap())
+    reaches = []
+    for side in (sketch, mirror):
+        log_delta = math.log(max(1e-13, side.infinite * (1 + 1e-6)))
+        reaches.append(max(side.epsilon(log_delta, 1e-3)[1], 1e-9))
+    if not all(math.isfinite(reach) for reach in reaches):
         raise NotCovered("a table of this profile needs a finite epsilon at some delta below 1")
-    high, low = max(high, 1e-9), max(low, 1e-9)
-    positive = np.concatenate([np.linspace(0, high, points // 2), high * np.geomspace(1e-4, 1.2, points // 8)])
-    negative = np.concatenate([np.linspace(0, low, points // 2), low * np.geomspace(1e-4, 1.2, points // 8)])
-    epsilons = np.unique(np.concatenate([-negative, positive]))
-    deltas = np.array([math.exp(pair.log_delta(float(e), 1e-6)[1]) for e in epsilons])
-    return FinitePair.from_profile(epsilons, deltas)
+    sides = [
+        reach * np.concatenate([np.linspace(0, 1.1, points // 2), np.geomspace(1e-4, 0.1, points // 10)]) for reach in reaches
+    ]
+    epsilons = np.unique(np.concatenate([sides[0], -sides[1]]))
+    deltas = np.array([math.exp(sketch.log_delta(float(e), 1e-4)[1]) for e in epsilons])
+    return FinitePair.from_profile(epsilons, np.maximum(deltas, -np.expm1(np.minimum(epsilons, 0.0))))

@@ -16,7 +16,7 @@ from hush.numerics import contour, grid
 from hush.numerics.law import Array, Law
 from hush.numerics.roots import decreasing_root
 
-QUICK, FULL = (1 << 13, 1 << 16), (1 << 19,)
+QUICK, FULL = (1 << 13, 1 << 16), (1 << 18,)
 """Lattice sizes that the grid tries in turn, at first and at last."""
 
 Laws = tuple[tuple[Law, int], ...]
@@ -30,7 +30,7 @@ class Route(Protocol):
 
     def log_delta(self, epsilon: float, tolerance: float) -> Interval: ...
 
-    def epsilon(self, log_delta: float, tolerance: float) -> Interval: ...
+    def epsilon(self, log_delta: float, tolerance: float, floor: float = 0.0) -> Interval: ...
 
 
 @dataclass(frozen=True)
@@ -43,8 +43,8 @@ class ContourRoute:
     def log_delta(self, epsilon: float, tolerance: float) -> Interval:
         return contour.log_delta_bounds(self.laws, epsilon, tolerance)
 
-    def epsilon(self, log_delta: float, tolerance: float) -> Interval:
-        return contour.epsilon_bounds(self.laws, log_delta, tolerance)
+    def epsilon(self, log_delta: float, tolerance: float, floor: float = 0.0) -> Interval:
+        return contour.epsilon_bounds(self.laws, log_delta, tolerance, floor)
 
 
 @dataclass(frozen=True)
@@ -68,18 +68,25 @@ class GridRoute:
                 break
         return low, high
 
-    def epsilon(self, log_delta: float, tolerance: float) -> Interval:
+    def epsilon(self, log_delta: float, tolerance: float, floor: float = 0.0) -> Interval:
         orders, best = contour.best_orders(self.laws, log_delta=log_delta)
         tilt = float(orders.c[best])
         limit = max(float(orders.objective(None, log_delta)[best]), 1e-3)
         low, high = 0.0, math.inf
         for size in self.sizes:
             found = grid.bracket(self._sources, size, tilt, log_delta - 14)
-            low = max(low, _root(lambda e, f=found: f.log_delta(e)[0] - log_delta, limit)[0])
-            high = min(high, _root(lambda e, f=found: f.log_delta(e)[1] - log_delta, limit)[1])
+            width = 1e-3 * tolerance * min(limit, high)
+            high = min(high, _root(lambda e, f=found.upper: f.log_delta(e, 1) - log_delta, limit, width))
+            lower = lambda e, f=found.lower: f.log_delta(e, -1) - log_delta  # noqa: E731
+            low = max(low, _root_below(lower, high, 0.1 / tilt, width))
             if high - low <= tolerance * high:
                 break
         return low, high
+
+    def bracket(self, size: int, log_delta: float) -> grid.Bracket:
+        """Lattice laws from both sides that serve near this delta."""
+        orders, best = contour.best_orders(self.laws, log_delta=log_delta)
+        return grid.bracket(self._sources, size, float(orders.c[best]), log_delta - 14)
 
     @cached_property
     def _sources(self) -> list[grid.Source]:
@@ -95,19 +102,14 @@ class RenyiRoute:
 
     def log_delta(self, epsilon: float, tolerance: float) -> Interval:
         orders, best = contour.best_orders(self.laws, epsilon=epsilon)
-        return -math.inf, min(0.0, min(self._exponent(float(c)) - float(c) * epsilon for c in self._near(orders, best)))
+        return -math.inf, min(0.0, min(contour.markov_exponent(self.laws, c) - c * epsilon for c in self._near(orders, best)))
 
-    def epsilon(self, log_delta: float, tolerance: float) -> Interval:
+    def epsilon(self, log_delta: float, tolerance: float, floor: float = 0.0) -> Interval:
         orders, best = contour.best_orders(self.laws, log_delta=log_delta)
-        return 0.0, max(0.0, min((self._exponent(c) - log_delta) / c for c in self._near(orders, best)))
+        return 0.0, max(0.0, min((contour.markov_exponent(self.laws, c) - log_delta) / c for c in self._near(orders, best)))
 
     def _near(self, orders: contour.Orders, best: int) -> list[float]:
         return [float(c) for c in orders.c[max(best - 1, 0) : best + 2]]
-
-    def _exponent(self, c: float) -> float:
-        tilts = [(law.tilt(c, accuracy=20 + math.log(n)), n) for law, n in self.laws]
-        value = sum(n * (t.log_moment + t.log_moment_error) for t, n in tilts)
-        return value - c * math.log1p(1 / c) - math.log1p(c)
 
 
 def _source(pair: Pair, times: int) -> grid.Source:
@@ -128,12 +130,25 @@ def _source(pair: Pair, times: int) -> grid.Source:
     return grid.Source(tails, law.losses, law.masses, times)
 
 
-def _root(excess: Callable[[float], float], limit: float) -> Interval:
+def _root(excess: Callable[[float], float], limit: float, width: float) -> float:
+    """A point from which on the decreasing excess is not above 0."""
     if excess(0.0) <= 0:
-        return 0.0, 0.0
+        return 0.0
     high = max(limit, 1e-9)
     while excess(high) > 0 and high < 1e12:
         high *= 2
-    if excess(high) > 0:
-        return 0.0, math.inf
-    return decreasing_root(excess, 0.0, high, 1e-12 * high)
+    return decreasing_root(excess, 0.0, high, width)[1] if excess(high) <= 0 else math.inf
+
+
+def _root_below(excess: Callable[[float], float], high: float, reach: float, width: float) -> float:
+    """A point below high at which the excess is above 0, as high as can be found; 0 where there is none.
+
+    A lower bound made at one tilt says nothing far from there, so the search widens downwards from high.
+    """
+    if not 0 < high < math.inf:
+        return 0.0
+    while excess(low := max(high - reach, 0.0)) <= 0:
+        if low == 0:
+            return 0.0
+        reach *= 2
+    return decreasing_root(excess, low, high, width)[0] if excess(high) <= 0 else high

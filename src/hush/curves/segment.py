@@ -42,6 +42,8 @@ class SegmentPair(Pair):
         return SegmentPair(self.bound, self.top, self.share.mix(rate))
 
     def swap(self) -> SegmentPair:
+        if self.share == Share():
+            return self  # the base pair is its own mirror image
         return SegmentPair(self.bound, self.top, self.share.swap())
 
     def law(self) -> Law:

@@ -143,7 +143,7 @@ class Mechanism(ABC):
         low, high, route = 0.0, 0.0, "pair"
         for _, removed, added in self.neighbours():
             try:
-                a, b = self.pair(removed, added).epsilon(log_delta, tolerance)
+                a, b = self.pair(removed, added).epsilon(log_delta, tolerance, low)
             except NotCovered:
                 a, b, route = 0.0, curve_to_epsilon(self.curve(removed, added), log_delta), "Rényi"
             low, high = max(low, a), max(high, b)

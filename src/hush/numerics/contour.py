@@ -21,7 +21,7 @@ from hush.numerics.logspace import log1p
 Parts = Sequence[tuple[Law, int]]
 
 MOST_NODES = 1 << 17
-MOST_WORK = 8e6
+MOST_WORK = 1e7
 """Terms that one line may sum before it gives up."""
 LARGEST_ORDER = 1e10
 
@@ -98,29 +98,29 @@ class Route:
     period: float
     log_ratio: float
     """log of delta over e^{K(c) - c eps}: what the errors are compared with."""
+    spread: float
+    """Typical size of the tilted sum about its mean."""
 
 
 def choose_route(orders: Orders, epsilon: float, log_delta: float, tolerance: float) -> Route:
     """The cheapest line for delta near (epsilon, log_delta): period times reach is least."""
     goal = math.log(0.1 * tolerance) + log_delta
-    exponent = orders.exponent()
-    cheapest, route = math.inf, None
-    for j, c in enumerate(orders.c[:-1]):
-        left = min((max(epsilon, 0.0) - goal) / (c + 1), -goal / c)
-        others = slice(j + 1, None)
-        rights = (exponent[others] - orders.c[others] * epsilon - goal) / (orders.c[others] - c)
-        k = int(np.argmin(rights))
-        period = max(left, float(rights[k]), 1e-12)
-        log_ratio = log_delta - (float(orders.value[j]) - c * epsilon)
-        # a heavy tail makes the spread large without making the integrand decay: trust the smaller one
-        spread = max(min(float(orders.spread[0]), float(orders.spread[j])), 1e-30)
-        reach = math.sqrt(4 - math.log(tolerance) - min(log_ratio, 0.0)) / spread
-        work = period * reach
-        work *= 1 + math.exp(min(-18 - log_ratio, 50.0))
-        if work < cheapest:
-            cheapest, route = work, Route(float(c), float(orders.c[j + 1 + k]), period, log_ratio)
-    assert route is not None
-    return route
+    c, exponent = orders.c, orders.exponent()
+    left = np.minimum((max(epsilon, 0.0) - goal) / (c + 1), -goal / c)
+    gap = c[None, :] - c[:, None]
+    with np.errstate(divide="ignore", invalid="ignore"):
+        rights = np.where(gap > 0, (exponent - c * epsilon - goal)[None, :] / gap, math.inf)
+    partner = np.argmin(rights, axis=1)
+    period = np.maximum(np.maximum(left, rights[np.arange(len(c)), partner]), 1e-12)
+    log_ratio = log_delta - (orders.value - c * epsilon)
+    # a heavy tail makes the spread large without making the integrand decay: trust the smaller one
+    spread = np.maximum(np.minimum(orders.spread[0], orders.spread), 1e-30)
+    work = period * np.sqrt(4 - math.log(tolerance) - np.minimum(log_ratio, 0.0)) / spread
+    work = work * (1 + np.exp(np.minimum(-18 - log_ratio, 50.0)))
+    best = int(np.argmin(work[:-1]))
+    return Route(
+        float(c[best]), float(c[partner[best]]), float(period[best]), float(log_ratio[best]), float(spread[best])
+    )
 
 
 def common_lattice(parts: Parts) -> tuple[float, float] | None:
@@ -132,6 +132,10 @@ def common_lattice(parts: Parts) -> tuple[float, float] | None:
     assert step is not None
     offset = math.fsum(n * math.fmod(law.origin, step) for law, n in parts)
     return step, math.fmod(offset, step)
+
+
+class Exhausted(Exception):
+    """The line would take more work than it is worth; another engine should answer."""
 
 
 class Line:
@@ -154,21 +158,27 @@ class Line:
 
     def _blocks(self, goal: float) -> list[Block]:
         """Nodes in growing blocks until the rest is certified to be below the goal."""
-        variance = sum(n * law.tilt(self.route.c, accuracy=6.0).deviation ** 2 for law, n in self.parts)
-        reach = 1.5 * math.sqrt(2 * math.log(10 / goal) / max(variance, 1e-300))
+        reach = 1.5 * math.sqrt(2 * math.log(10 / goal)) / self.route.spread
         envelopes = [(law.envelope(self.route.c), n) for law, n in self.parts]
         blocks: list[Block] = []
         first, most, work = 0, min(self.last_node, MOST_NODES), 0.0
         while True:
             last = max(min(math.ceil(min(reach / self.step, 1e9)) + 1, most), min(first + 8, most))
-            tilts = self._tilts((last - 1) * self.step)
+            top = (last - 1) * self.step
+            cost = sum(law.cost(self.route.c, top, self._accuracy) for law, _ in self.parts)
+            work += (last - first) * cost
+            if work > MOST_WORK or cost > MOST_NODES:
+                if first == 0:
+                    raise Exhausted
+                self.exhausted = True
+                return blocks
+            tilts = self._tilts(top)
             if first == 0:
                 self._centre(tilts)
-            work += (last - first) * sum(len(t.loss) for t, _ in tilts)
             blocks.append(self._block(np.arange(first, last) * self.step, tilts))
             first = last
             self.tail = self._rest(envelopes, blocks[-1], goal)
-            self.exhausted = self.tail > goal and (last >= most or work > MOST_WORK)
+            self.exhausted = self.tail > goal and last >= most
             if self.tail <= goal or self.exhausted:
                 return blocks
             reach *= 1.5
@@ -312,17 +322,20 @@ def tail_bound(envelopes: list[tuple[Envelope, int]], start: float, goal: float,
 
 def _decay(envelopes: list[tuple[Envelope, int]], start: float) -> float:
     """The same integral from atoms and total variation alone, octave by octave."""
-    total, y = 0.0, start
-    for _ in range(60):
-        log_bound = sum(n * math.log(e.decay(y)) for e, n in envelopes)
-        total += math.exp(log_bound) / (2 * y)
-        y *= 2
-    return total + 1 / y
+    y = start * _OCTAVES
+    log_bound = sum(n * np.log(np.maximum(e.decay(y), 1e-300)) for e, n in envelopes)
+    return float((np.exp(log_bound) / (2 * y)).sum()) + 1 / float(2 * y[-1])
+
+
+_OCTAVES = 2.0 ** np.arange(60)
 
 
 def _octave(envelopes: list[tuple[Envelope, int]], low: float, deviation: float, goal: float, flat: bool) -> float:
     """The same integral over [low, 2 low], on finer intervals while that can help."""
     count = max(4, math.ceil(low * deviation / 0.5))
+    cells = max(len(e.loss) for e, _ in envelopes)
+    if count * cells > 2_000_000:  # not worth it: |phi| <= 1
+        return float(_lengths(np.array([low, 2 * low]), flat)[0])
     while True:
         edges = np.linspace(low, 2 * low, count + 1)
         middle, radius = (edges[1:] + edges[:-1]) / 2, low / count / 2
@@ -330,7 +343,7 @@ def _octave(envelopes: list[tuple[Envelope, int]], low: float, deviation: float,
         for envelope, n in envelopes:
             log_bound += n * np.log(np.maximum(envelope.ceiling(middle, radius), 1e-300))
         bound = float(np.exp(log_bound) @ _lengths(edges, flat))
-        if bound <= goal or count > 200:
+        if bound <= goal or count > 200 or 4 * count * cells > 2_000_000:
             return bound
         count *= 4
 
@@ -352,13 +365,25 @@ def _lengths(edges: Array, flat: bool) -> Array:
     return np.diff(edges) if flat else -np.diff(1 / edges)
 
 
+def markov_exponent(parts: Parts, c: float) -> float:
+    """Certified E with delta(eps) <= e^{E - c eps} (Canonne, Kamath, Steinke 2020, Prop. 12)."""
+    if sum(law.cost(c, 0.0, 40.0) for law, _ in parts) > MOST_NODES:
+        return math.inf
+    tilts = [(law.tilt(c, accuracy=20 + math.log(n)), n) for law, n in parts]
+    value = sum(n * (t.log_moment + t.log_moment_error) for t, n in tilts)
+    return value + float(_log_markov(c)) + 4 * UNIT * abs(value)
+
+
 def log_delta_bounds(parts: Parts, epsilon: float, tolerance: float) -> tuple[float, float]:
     """Certified bounds on log delta(epsilon) of the sum of the parts' losses; tolerance is on log delta."""
     orders, best = best_orders(parts, epsilon=epsilon)
     guess = float(orders.objective(epsilon, None)[best]) - 1.5
     lower, upper = -math.inf, 0.0
     for _ in range(3):
-        line = Line(parts, choose_route(orders, epsilon, guess, tolerance), tolerance)
+        try:
+            line = Line(parts, choose_route(orders, epsilon, guess, tolerance), tolerance)
+        except Exhausted:
+            break
         sample = line.delta(epsilon)
         lower, upper = max(lower, sample.lower), min(upper, sample.upper)
         if upper - lower <= tolerance or line.exhausted:
@@ -367,16 +392,26 @@ def log_delta_bounds(parts: Parts, epsilon: float, tolerance: float) -> tuple[fl
     return lower, upper
 
 
-def epsilon_bounds(parts: Parts, log_delta: float, tolerance: float) -> tuple[float, float]:
-    """Certified bounds on the epsilon >= 0 at which delta(epsilon) is e^log_delta; tolerance is relative to it."""
+def epsilon_bounds(parts: Parts, log_delta: float, tolerance: float, floor: float = 0.0) -> tuple[float, float]:
+    """Certified bounds on the epsilon >= 0 at which delta(epsilon) is e^log_delta; tolerance is relative to it.
+
+    Where epsilon is certainly below the floor, Markov's inequality is answer enough.
+    """
     orders, best = best_orders(parts, log_delta=log_delta)
     c = float(orders.c[best])
     markov = max(float(orders.objective(None, log_delta)[best]), 0.0)
+    if markov < floor:
+        certain = max(0.0, (markov_exponent(parts, c) - log_delta) / c)
+        if certain <= floor:
+            return 0.0, certain
     guess = max(markov - 1.5 / c, 0.5 * markov)
     lower, upper = 0.0, math.inf
     for _ in range(4):
         relative = min(max(0.4 * tolerance * c * guess, 1e-13), 1e-2)
-        line = Line(parts, choose_route(orders, guess, log_delta, relative), relative)
+        try:
+            line = Line(parts, choose_route(orders, guess, log_delta, relative), relative)
+        except Exhausted:
+            break
         found = _solve(line, guess, log_delta, relative / c)
         if found is None:
             if line.exhausted:

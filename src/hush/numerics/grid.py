@@ -19,6 +19,11 @@ Tails = Callable[[Array], tuple[Array, Array, Array, Array]]
 """losses -> P(L > l), Q(L > l), P(L <= l), Q(L <= l)."""
 
 
+def dot(a: Array, b: Array) -> float:
+    """Inner product without a pool of threads: the vectors are long, the work is small."""
+    return float((a * b).sum())
+
+
 @dataclass(frozen=True)
 class Source:
     """One kind of loss and how often it is summed: tails of its continuous part, and its atoms (loss, P-mass)."""
@@ -130,10 +135,11 @@ class Composed:
     def log_delta(self, epsilon: float, side: int) -> float:
         """Bound on log delta(epsilon) from one side: -1 below, +1 above."""
         start = int(np.searchsorted(self.losses, epsilon, side="right"))
-        gap = self.losses[start:] - epsilon
+        stop = int(np.searchsorted(self.losses, epsilon + 60 / max(self.tilt, 1e-12)))
+        gap = self.losses[start:stop] - epsilon
         weight = np.exp(-self.tilt * gap) * -np.expm1(-gap)
-        value = float(self.tilted[start:] @ weight)
-        error = self.noise * float(np.sqrt(weight @ weight)) + self.stray * 2
+        value = dot(self.tilted[start:stop], weight)
+        error = self.noise * math.sqrt(dot(weight, weight)) + self.stray * 2 + 1e-26
         log_scale = self.log_scale - self.tilt * epsilon
         finite = value + side * error
         if side < 0:
@@ -160,14 +166,14 @@ def compose(laws: Sequence[tuple[LatticeLaw, int]], step: float, tilt: float, si
     index = np.arange(size) if whole else np.arange(size) - size // 2 + round((mean - start) / step)
     values = np.maximum(masses[(index - sum(p.times * p.centre for p in tilted)) % size], 0.0)
     count = sum(p.times for p in tilted)
-    rough = sum(p.times * float(np.sqrt(p.weight @ p.weight)) for p in tilted)
+    rough = sum(p.times * math.sqrt(dot(p.weight, p.weight)) for p in tilted)
     infinite = -math.expm1(sum(n * math.log1p(-min(law.at_infinity, 1 - 1e-16)) for law, n in laws))
     return Composed(
         losses=start + step * index,
         tilted=values,
         tilt=tilt,
         log_scale=math.fsum(p.times * p.log_moment for p in tilted),
-        noise=8 * UNIT * math.log2(size) * (rough + float(np.sqrt(values @ values)) + 1e-3 * count),
+        noise=8 * UNIT * math.log2(size) * (rough + math.sqrt(dot(values, values)) + 1e-3 * count),
         stray=0.0 if whole else _outside(tilted, mean, (size / 2 - 2) * step, step),
         at_infinity=infinite,
     )
@@ -194,8 +200,8 @@ class Slanted:
         weight = np.exp(exponent - top)
         moment = float(weight.sum())
         weight /= moment
-        mean = float(weight @ losses)
-        variance = float(weight @ (losses - mean) ** 2)
+        mean = dot(weight, losses)
+        variance = dot(weight, (losses - mean) ** 2)
         return cls(law.first, losses, weight, times, mean, variance, top + math.log(moment), round((mean - law.first) / step))
 
 
@@ -209,7 +215,7 @@ def _outside(tilted: Sequence[Slanted], mean: float, half: float, step: float) -
             log_moment = 0.0
             for p in tilted:
                 exponent = order * (p.losses - p.mean)
-                grown = float(p.weight @ np.exp(np.minimum(exponent, 600.0)))
+                grown = dot(p.weight, np.exp(np.minimum(exponent, 600.0)))
                 log_moment += p.times * math.log(grown) if float(exponent.max()) < 600 else math.inf
             best = min(best, log_moment - abs(order) * half)
         total += math.exp(best)
@@ -240,7 +246,8 @@ def bracket(sources: Sequence[Source], size: int, tilt: float, log_cut: float) -
     width = min(width, everything) + 8 * rough
     step = _meeting(sources, width / size)
     both = [(*discretise(s, step, *r), s.times) for s, r in zip(sources, ranges, strict=True)]
-    size = fft.next_fast_len(int(width / step), real=True)
+    points = sum(n * (len(above.mass) - 1) for above, _, n in both) + 1
+    size = fft.next_fast_len(min(int(width / step) + 64, points), real=True)
     return Bracket(
         compose([(above, n) for above, _, n in both], step, tilt, size),
         compose([(below, n) for _, below, n in both], step, tilt, size),
@@ -248,11 +255,18 @@ def bracket(sources: Sequence[Source], size: int, tilt: float, log_cut: float) -
 
 
 def _meeting(sources: Sequence[Source], step: float) -> float:
-    """A step not above the given one at which the lattice meets both atoms, where there is one source with two."""
-    if len(sources) == 1 and len(sources[0].losses) == 2:
-        gap = abs(float(sources[0].losses[1] - sources[0].losses[0]))
+    """A step not above the given one at which the lattice meets the atoms as nearly as can be."""
+    gaps = [(s.losses - s.anchor, s.masses * s.times) for s in sources if len(s.losses) > 1]
+    if not gaps:
+        return step
+    if len(gaps) == 1 and len(gaps[0][0]) == 2:
+        gap = float(np.abs(gaps[0][0]).max())
         return gap / math.ceil(gap / step)
-    return step
+    steps = step * (1 - np.arange(500) / 2000)
+    places = np.concatenate([g for g, _ in gaps])[:, None] / steps
+    weights = np.concatenate([w for _, w in gaps])
+    missed = weights @ (places - np.floor(places + 1e-9)) * steps
+    return float(steps[int(np.argmin(missed))])
 
 
 def support(source: Source, log_cut: float) -> tuple[float, float]:

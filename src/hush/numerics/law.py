@@ -58,6 +58,10 @@ class Piece(Protocol):
 
     def cells(self, tilt: float) -> Cells: ...
 
+    def cost(self, tilt: float, reach: float, accuracy: float) -> float:
+        """About how many nodes that takes."""
+        ...
+
     def sweep(self, tilts: Array, accuracy: float) -> tuple[Array, Array]: ...
 
 
@@ -145,7 +149,7 @@ class Normals:
 
     def sweep(self, tilts: Array, accuracy: float) -> tuple[Array, Array]:
         """Losses and log-weights that serve all the tilts at once, to a few digits: for searches, not for bounds."""
-        ends = [*self._intervals(float(tilts.min()))[0], *self._intervals(float(tilts.max()))[0], *self._plain]
+        ends = [*self._intervals(float(tilts.max()))[0], *self._intervals(0.0)[0]]
         low, high = min(a for a, _ in ends), max(b for _, b in ends)
         if self.spacing:
             x = self.spacing * np.arange(math.floor(low / self.spacing), math.ceil(high / self.spacing) + 1)
@@ -154,6 +158,10 @@ class Normals:
             x = np.linspace(low, high, min(int((high - low) / step) + 2, 4000))
         log_above, log_below = _log_mixture(self.above, x), _log_mixture(self.below, x)
         return log_above - log_below, log_above - 0.5 * x * x + self._log_unit(float(x[1] - x[0]))
+
+    def cost(self, tilt: float, reach: float, accuracy: float) -> float:
+        step = self.spacing or self._step(tilt, reach, accuracy)
+        return sum(high - low for low, high in self._support(tilt)[0]) / step
 
     @property
     def _largest(self) -> float:
@@ -175,37 +183,54 @@ class Normals:
         Where they meet the intervals of P itself, those are added: a moment near 1 is then 1 + E[e^{cL} - 1].
         """
         tilted, peak = self._intervals(tilt)
-        if tilt == 0:
-            return tilted, peak
-        plain = self._plain
-        if any(a <= d and c <= b for a, b in tilted for c, d in plain):
-            tilted = _merged([*tilted, *plain])
+        if tilt != 0:
+            plain = self._intervals(0.0)[0]
+            if any(a <= d and c <= b for a, b in tilted for c, d in plain):
+                tilted = _merged([*tilted, *plain])
         return tilted, peak
 
     @cached_property
-    def _plain(self) -> list[tuple[float, float]]:
-        return self._intervals(0.0)[0]
+    def _known(self) -> dict[float, tuple[list[tuple[float, float]], float]]:
+        return {}
 
     def _intervals(self, tilt: float) -> tuple[list[tuple[float, float]], float]:
+        if tilt not in self._known:
+            self._known[tilt] = self._scan(tilt)
+        return self._known[tilt]
+
+    def _scan(self, tilt: float) -> tuple[list[tuple[float, float]], float]:
+        """Evaluate the tilted density near all places where it can have a mode."""
         centres = sorted({(1 + tilt) * a - tilt * b for a, _ in self.above for b, _ in self.below})
         low, high = centres[0] - 12, centres[-1] + 12
-        crossings = [*_crossings(self.above), *_crossings(self.below)]
-        if high - low <= 120:
-            scan = [np.linspace(low, high, int(4 * (high - low)) + 2)]
+        narrow = [(p, w) for p, w in self._crossings if low - 30 * w < p < high + 30 * w and w < 1]
+        if high - low <= 120 and not narrow:
+            x = np.arange(low, high + 0.25, 0.25)
         else:
-            scan = [c + np.linspace(-12, 12, 97) for c in centres]
-        for point, width in crossings:
-            if low - 30 * width < point < high + 30 * width and width < 1:
-                scan.append(point + np.linspace(-30 * width, 30 * width, 301))
-        if high - low > 120:
-            scan.extend(np.linspace(max(low, p - 12), min(high, p + 12), 97) for p, _ in crossings if low < p < high)
-        x = np.unique(np.concatenate(scan))
-        density = -0.5 * x * x + (1 + tilt) * _log_mixture(self.above, x) - tilt * _log_mixture(self.below, x)
+            scan = [np.arange(low, high + 0.25, 0.25)] if high - low <= 120 else []
+            if not scan:
+                scan.extend(c + _NEAR for c in centres)
+                scan.extend(p + _NEAR for p, _ in self._crossings if low < p < high)
+            scan.extend(p + w * _FINE for p, w in narrow)
+            x = np.unique(np.concatenate(scan))
+        density = (1 + tilt) * _log_mixture(self.above, x) - tilt * _log_mixture(self.below, x) - 0.5 * x * x
         peak = float(density.max())
-        inside = np.flatnonzero(density > peak - FARTHEST)
-        breaks = np.flatnonzero(np.diff(inside) > 1)
-        starts, ends = inside[np.r_[0, breaks + 1]], inside[np.r_[breaks, len(inside) - 1]]
-        return [(float(x[max(a - 1, 0)]), float(x[min(b + 1, len(x) - 1)])) for a, b in zip(starts, ends, strict=True)], peak
+        inside = (density > peak - FARTHEST).nonzero()[0]
+        breaks = (inside[1:] - inside[:-1] > 1).nonzero()[0].tolist()
+        starts = [0, *(k + 1 for k in breaks)]
+        ends = [*breaks, len(inside) - 1]
+        regions = []
+        for start, end in zip(starts, ends, strict=True):
+            first, last = max(int(inside[start]) - 1, 0), min(int(inside[end]) + 1, len(x) - 1)
+            regions.append((float(x[first]), float(x[last])))
+        return regions, peak
+
+    @cached_property
+    def _crossings(self) -> list[tuple[float, float]]:
+        return [*_crossings(self.above), *_crossings(self.below)]
+
+
+_NEAR = np.linspace(-12, 12, 97)
+_FINE = np.linspace(-30, 30, 301)
 
 
 def _merged(intervals: list[tuple[float, float]]) -> list[tuple[float, float]]:
@@ -294,8 +319,7 @@ class Exponentials:
 
         On an ellipse around a panel of half-length r: overhang 1.125 r, height 1.875 r < pi.
         """
-        r = min(self.bound, 1.4, max(80.0 - accuracy, 20.0) / (6.0 + 4.3 * tilt + 1.9 * reach))
-        panels = max(1, math.ceil(self.bound / r))
+        panels = self._panels(tilt, reach, accuracy)
         r = self.bound / panels
         points, log_gauss = _gauss()
         middle = (2 * np.arange(panels) + 1) * r - self.bound
@@ -312,6 +336,13 @@ class Exponentials:
         slope = _logistic(self.above, base) - _logistic(self.below, base)
         loss_error = 3 * np.abs(loss) + 2 * np.abs(slope) * np.abs(base)
         return Nodes(loss, log_weight, loss_error, error)
+
+    def _panels(self, tilt: float, reach: float, accuracy: float) -> int:
+        half = min(self.bound, 1.4, max(80.0 - accuracy, 20.0) / (6.0 + 4.3 * abs(tilt) + 1.9 * reach))
+        return max(1, math.ceil(self.bound / half))
+
+    def cost(self, tilt: float, reach: float, accuracy: float) -> float:
+        return 32.0 * self._panels(tilt, reach, accuracy)
 
     def cells(self, tilt: float) -> Cells:
         """Equal cells in l."""
@@ -336,9 +367,14 @@ class Exponentials:
         )
 
     def sweep(self, tilts: Array, accuracy: float) -> tuple[Array, Array]:
-        """Losses and log-weights that serve all the tilts at once."""
-        nodes = self.nodes(float(tilts.max()), 0.0, accuracy)
-        return nodes.loss, nodes.log_weight - float(tilts.max()) * nodes.loss
+        """Losses and log-weights that serve all the tilts at once: panels that halve towards both ends."""
+        edges = self.bound * (1 - np.concatenate([[1.0], 2.0 ** -np.arange(1.0, 36.0), [0.0]]))
+        edges = np.concatenate([-edges[:0:-1], edges])
+        points, log_gauss = _gauss()
+        middle, radius = (edges[1:] + edges[:-1]) / 2, (edges[1:] - edges[:-1]) / 2
+        base = (middle[:, None] + radius[:, None] * points).ravel()
+        log_weight = self._log_density(base, 0.0) + (np.log(radius)[:, None] + log_gauss).ravel()
+        return np.subtract(*self.parts(base)), log_weight
 
     def _log_density(self, base: Array, tilt: float) -> Array:
         log_above, log_below = self.parts(base)
@@ -446,12 +482,13 @@ class Envelope:
         """Bound on |phi(t)| for all t within radius of each y: value in the middle, modulus of continuity, cells."""
         offset = self.loss - self.median
         spread = np.minimum(2.0, radius * np.abs(offset) + (float(y.max()) + radius) * self.half_width)
-        value = np.abs(1 + _turn(y[:, None] * offset)[0] @ self.weight)
+        angle = y[:, None] * offset
+        value = np.hypot(np.cos(angle) @ self.weight, np.sin(angle) @ self.weight)
         return np.minimum(1.0, value + float(self.weight @ spread) + self.slack)
 
-    def decay(self, y: float) -> float:
+    def decay(self, y: Array) -> Array:
         """Bound on |phi| at y and beyond, from atoms and total variation alone."""
-        return min(1.0, self.atomic + self.variation / y + self.slack)
+        return np.minimum(1.0, self.atomic + self.variation / y + self.slack)
 
     @cached_property
     def median(self) -> float:
@@ -516,6 +553,10 @@ class Law:
             loss_error + 8 * UNIT * deviation + 2 * UNIT * abs(mean),
             math.sqrt(float(weight @ rounding**2)),
         )
+
+    def cost(self, c: float, reach: float, accuracy: float) -> float:
+        """About how many nodes tilt() takes."""
+        return len(self.losses) + sum(piece.cost(c, reach, accuracy) for piece in self.pieces)
 
     def envelope(self, c: float) -> Envelope:
         """Tilt by e^{cL} in cells, for bounds on |E_c e^{iyL}| over whole ranges of y."""

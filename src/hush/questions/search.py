@@ -1,0 +1,178 @@
+"""The last safe place on a line where a cost rises, found with few and expensive looks."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable
+from dataclasses import dataclass, field
+
+LOOKS = 120
+"""More looks than halving needs on any range of floats."""
+
+NOISE = 1e-5
+"""A cost may fall by this much on the way up: answers are intervals, so their ends are not quite smooth."""
+
+Value = float | int
+
+
+class NotRising(Exception):
+    """The cost fell where it should rise."""
+
+    def __init__(self, value: Value) -> None:
+        super().__init__(f"the cost falls near {value!r}")
+        self.value = value
+
+
+@dataclass(frozen=True)
+class Scale:
+    """A range of values as places on a line, on which the cost rises: logarithms where all values are above 0.
+
+    >>> scale = Scale(1, 1000, rising=False, whole=True)
+    >>> scale.value(scale.place(10) - 0.001)
+    11
+    """
+
+    low: Value
+    high: Value
+    rising: bool
+    """Whether the cost rises with the value; if not, places run backwards."""
+    whole: bool = False
+
+    @property
+    def ends(self) -> tuple[float, float]:
+        """The places of the cheapest and of the dearest value."""
+        places = self.place(self.low), self.place(self.high)
+        return min(places), max(places)
+
+    @property
+    def _tiny(self) -> float:
+        return 1e-9 * max(abs(self.low), abs(self.high))
+
+    def place(self, value: Value) -> float:
+        """Where the value lies."""
+        size = math.log(value) if self.low > 0 else math.asinh(value / self._tiny)
+        return size if self.rising else -size
+
+    def value(self, place: float) -> Value:
+        """The value at the place, a whole one to the cheap side of it."""
+        cheapest, dearest = self.ends
+        if not cheapest < place < dearest:
+            return self.low if (place <= cheapest) is self.rising else self.high
+        size = place if self.rising else -place
+        value = math.exp(size) if self.low > 0 else self._tiny * math.sinh(size)
+        value = min(max(value, self.low), self.high)
+        if self.whole:
+            return math.floor(value) if self.rising else math.ceil(value)
+        return value
+
+    def next(self, value: Value, steps: int) -> Value:
+        """So many whole values further, up in cost for steps > 0, inside the range."""
+        return min(max(value + (steps if self.rising else -steps), self.low), self.high)
+
+
+@dataclass(frozen=True)
+class Point:
+    """A look: what was found at a value."""
+
+    value: Value
+    place: float
+    excess: float
+    """Above 0 where the cost is too high."""
+
+
+@dataclass
+class Search:
+    """Secant steps inside a bracket that halves every few looks.
+
+    `excess` is best close to a line in the place, of slope near 1: that slope is assumed until two looks tell.
+
+    >>> search = Search(lambda x: x * x / 2 - 1, Scale(0.1, 100.0, rising=True), goal=1e-9)
+    >>> search.run(start=1.0)
+    >>> round(search.safe.value ** 2, 6), search.looks <= 10
+    (2.0, True)
+    """
+
+    excess: Callable[[Value], float]
+    scale: Scale
+    goal: float
+    """How far from the boundary, in places, the safe end may stay."""
+    safe: Point | None = None
+    unsafe: Point | None = None
+    looks: int = 0
+    _recent: list[Point] = field(default_factory=list)
+    _widths: list[float] = field(default_factory=list)
+
+    def run(self, start: float) -> None:
+        """Look from the place start on, until the safe end is within the goal of the boundary or of an end."""
+        place = start
+        while self.looks < LOOKS:
+            self._look(place)
+            if self._finished():
+                return
+            place = self._proposal()
+
+    @property
+    def slope(self) -> float:
+        """Rise of the excess per place near the last looks; 1 where that is not known."""
+        finite = [p for p in self._recent[-2:] if math.isfinite(p.excess)]
+        if len(finite) < 2 or finite[0].place == finite[1].place:
+            return 1.0
+        slope = (finite[1].excess - finite[0].excess) / (finite[1].place - finite[0].place)
+        return slope if slope > 0 else 1.0
+
+    def _look(self, place: float) -> None:
+        value = self._inside(self.scale.value(place))
+        point = Point(value, self.scale.place(value), self.excess(value))
+        self.looks += 1
+        slack = NOISE * (1 + abs(point.excess)) if math.isfinite(point.excess) else 0.0
+        if self.safe and point.excess < self.safe.excess - slack:
+            raise NotRising(value)
+        if self.unsafe and point.excess > self.unsafe.excess + slack:
+            raise NotRising(value)
+        if point.excess <= 0:
+            self.safe = point
+        else:
+            self.unsafe = point
+        self._recent.append(point)
+        self._widths.append(self._bracket()[1] - self._bracket()[0])
+
+    def _inside(self, value: Value) -> Value:
+        """A whole value that was looked at already makes way for its neighbour inside the bracket."""
+        if self.scale.whole and self.safe and value == self.safe.value:
+            return self.scale.next(value, 1)
+        if self.scale.whole and self.unsafe and value == self.unsafe.value:
+            return self.scale.next(value, -1)
+        return value
+
+    def _bracket(self) -> tuple[float, float]:
+        low, high = self.scale.ends
+        return self.safe.place if self.safe else low, self.unsafe.place if self.unsafe else high
+
+    def _finished(self) -> bool:
+        low, high = self.scale.ends
+        if self.safe is None:
+            return self.unsafe is not None and self.unsafe.place <= low
+        if self.safe.place >= high:
+            return True
+        if self.scale.whole:
+            return self.unsafe is not None and abs(self.unsafe.value - self.safe.value) <= 1
+        if self.unsafe and self.unsafe.place - self.safe.place <= self.goal:
+            return True
+        return self._local() and -self.safe.excess <= self.slope * self.goal
+
+    def _local(self) -> bool:
+        """Whether the slope was seen close by."""
+        return len(self._recent) > 1 and abs(self._recent[-1].place - self._recent[-2].place) < 0.05
+
+    def _proposal(self) -> float:
+        low, high = self._bracket()
+        last = self._recent[-1]
+        stuck = len(self._widths) > 4 and self._widths[-1] > 0.5 * self._widths[-5]
+        if stuck or not math.isfinite(last.excess):
+            return (low + high) / 2
+        place = last.place - last.excess / self.slope - 0.3 * self.goal
+        if place <= low:
+            return (low + high) / 2 if self.safe else low
+        if place >= high:
+            return (low + high) / 2 if self.unsafe else high
+        return place

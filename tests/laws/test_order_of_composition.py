@@ -1,0 +1,40 @@
+"""The order of composition, and of parts side by side, does not matter."""
+
+from __future__ import annotations
+
+import pytest
+from hypothesis import given
+
+import hush
+from hush import Relation
+from tests.laws.comparison import agree
+from tests.strategies import DELTAS, LAWS, expressions, is_covered, plain
+
+STEP = expressions(Relation.ADD_REMOVE, 1).filter(is_covered)
+
+
+@LAWS
+@given(plain(1), plain(1), plain(1), DELTAS)
+def test_sequence(first: hush.Mechanism, second: hush.Mechanism, third: hush.Mechanism, delta: float) -> None:
+    one, other = first.then(second, third).epsilon(delta=delta), third.then(first).then(second).epsilon(delta=delta)
+    assert agree(one, other)
+    assert one.upper == pytest.approx(other.upper, rel=1e-3, abs=1e-9)
+
+
+@LAWS
+@given(STEP, STEP, DELTAS)
+def test_side_by_side(first: hush.Mechanism, second: hush.Mechanism, delta: float) -> None:
+    one, other = first.beside(second).epsilon(delta=delta), second.beside(first).epsilon(delta=delta)
+    assert agree(one, other)
+    assert one.upper == pytest.approx(other.upper, rel=1e-3, abs=1e-9)
+
+
+@LAWS
+@given(STEP, STEP, DELTAS)
+def test_side_by_side_costs_the_larger(first: hush.Mechanism, second: hush.Mechanism, delta: float) -> None:
+    """McSherry 2009, Thm 4: one record is in one part."""
+    whole = first.beside(second).epsilon(delta=delta)
+    parts = [first.epsilon(delta=delta), second.epsilon(delta=delta)]
+    assert whole.upper >= max(p.lower for p in parts) * (1 - 1e-9)
+    assert whole.lower <= max(p.upper for p in parts) * (1 + 1e-9)
+    assert whole.lower <= first.then(second).epsilon(delta=delta).upper * (1 + 1e-9)

@@ -1,0 +1,392 @@
+"""How each kind of reference case is put to hush: one question, the certified answer and the truth, side by side.
+
+The cases were computed from the definitions in ball arithmetic (`method` says how). Parameters are exact decimals
+in strings; some values of delta are far below 1e-300, so deltas are compared in logs.
+"""
+
+from __future__ import annotations
+
+import json
+import math
+from collections.abc import Callable, Iterator
+from dataclasses import dataclass
+from decimal import Decimal
+from pathlib import Path
+
+import hush
+from hush.curves import convert, renyi
+from hush.mechanisms.mechanism import NONE, Counts, exactly
+
+HERE = Path(__file__).parent
+Case = dict
+REMOVE, ADD = (exactly(1), NONE), (NONE, exactly(1))
+DIRECTION = {"remove": REMOVE, "add": ADD}
+
+
+@dataclass(frozen=True)
+class Answer:
+    """What hush says (lower, upper) about what is true (between least and most), and how wide it may be."""
+
+    what: str
+    lower: float
+    upper: float
+    least: float
+    most: float
+    absolute: float
+    """Size that tolerances are relative to: the value itself, or for logs of delta at least 1."""
+    widest: float = 1e-4
+    """Largest (upper - lower) / absolute that still counts as tight."""
+
+
+    @property
+    def sound(self) -> bool:
+        """Whether truth and answer overlap, up to the rounding of decimal parameters to floats."""
+        slack = 1e-12 * self.absolute
+        return self.lower <= self.most + slack and self.upper >= self.least - slack
+
+    @property
+    def tight(self) -> bool:
+        """Whether the interval is as narrow as is asked (an upper end of log 0 is exact)."""
+        return self.upper == -math.inf or self.upper - self.lower <= self.widest * self.absolute
+
+
+def load(name: str) -> list[Case]:
+    return json.loads((HERE / name).read_text())
+
+
+def number(text: object) -> float:
+    return float(str(text))
+
+
+def log_of(text: str) -> float:
+    value = Decimal(text)
+    return float(value.ln()) if value > 0 else -math.inf
+
+
+def enclosure(case: Case) -> tuple[str, str]:
+    if "value" in case:
+        return case["value"], case["value"]
+    low, high = case["enclosure"]
+    return low, high
+
+
+# -- three kinds of quantity -------------------------------------------------------------------------------------
+
+
+def of_log_delta(found: tuple[float, float], truth: tuple[str, str], widest: float = 1e-4, what: str = "log delta") -> Answer:
+    least, most = log_of(truth[0]), log_of(truth[1])
+    size = max(1.0, abs(most)) if most > -math.inf else 1.0
+    return Answer(what, *found, least, most, size, widest)
+
+
+def of_number(found: tuple[float, float], truth: tuple[str, str], widest: float = 1e-4, what: str = "epsilon") -> Answer:
+    least, most = float(truth[0]), float(truth[1])
+    return Answer(what, *found, least, most, abs(most), widest)
+
+
+def of_renyi(mechanism: hush.Mechanism, neighbours: tuple[Counts, Counts], order: float, truth: str, what: str) -> Answer:
+    """The pair's interval; the public curve may know a closed form that the pair does not, and must hold too."""
+    low, high = mechanism.pair(*neighbours).renyi(order)
+    value = float(truth)
+    # log E e^{(order-1)L} is near 0 where little is revealed: one rounding of the moment, 1 plus little, is 2e-16.
+    floor = 1e-14 * (1 + 1 / max(order - 1, 1e-3)) if order < math.inf else 0.0
+    return Answer(what, low, min(high, mechanism.curve(*neighbours)(order)), value, value, value, 1e-9 + floor / value)
+
+
+# -- mechanisms --------------------------------------------------------------------------------------------------
+
+
+def randomized_response(params: Case) -> hush.Mechanism:
+    return hush.RandomizedResponse(epsilon=number(params["eps0"]), relation=hush.Relation.ADD_REMOVE)
+
+
+def gaussian(params: Case) -> hush.Mechanism:
+    return hush.Gaussian(noise_multiplier=number(params["sigma"]))
+
+
+def laplace(params: Case) -> hush.Mechanism:
+    return hush.Laplace(scale=number(params["b"]))
+
+
+def named(text: str) -> hush.Mechanism:
+    """'gaussian sigma=5' or 'laplace b=2'."""
+    family, _, value = text.replace("=", " ").split()
+    return hush.Gaussian(float(value)) if family == "gaussian" else hush.Laplace(float(value))
+
+
+def sampled(base: hush.Mechanism, rate: object) -> hush.Mechanism:
+    return base.on(hush.Poisson(rate=number(rate)))
+
+
+BASE: dict[str, Callable[[Case], hush.Mechanism]] = {
+    "gaussian": gaussian,
+    "laplace": laplace,
+    "rr": randomized_response,
+    "randomized_response": randomized_response,
+    "discrete_gaussian": lambda p: hush.DiscreteGaussian(number(p["sigma"]), sensitivity=int(p["sensitivity"])),
+    "discrete_laplace": lambda p: hush.DiscreteLaplace(number(p["b"]), sensitivity=int(p["sensitivity"])),
+    "bounded_range": lambda p: hush.Exponential(epsilon=number(p["eta"])),
+}
+
+
+# -- kinds of case -----------------------------------------------------------------------------------------------
+
+
+def renyi_plain(case: Case) -> Iterator[Answer]:
+    mechanism = BASE[case["kind"].removeprefix("rdp_")](case["params"])
+    order = number(case["params"]["alpha"])
+    for name, neighbours in DIRECTION.items():
+        yield of_renyi(mechanism, neighbours, order, case["value"], name)
+
+
+def renyi_bounded_range(case: Case) -> Iterator[Answer]:
+    """The curve is a supremum over pairs; the pair that hush composes is their envelope, so it may lie above."""
+    params = case["params"]
+    mechanism, order = hush.Exponential(epsilon=number(params["eta"])), number(params["alpha"])
+    curve = mechanism.curve(*REMOVE)(order)
+    yield Answer("curve", -math.inf, curve, *2 * (float(case["value"]),), float(case["value"]), math.inf)
+    yield Answer("close", curve * (1 - 1e-8), curve, *2 * (float(case["value"]),), float(case["value"]), math.inf)
+    envelope = mechanism.pair(*REMOVE).renyi(order)[1]
+    yield Answer("envelope", -math.inf, envelope, *2 * (float(case["value"]),), float(case["value"]), math.inf)
+
+
+def renyi_sampled(case: Case) -> Iterator[Answer]:
+    params = case["params"]
+    mechanism = sampled(BASE[case["kind"].removeprefix("rdp_poisson_")](params), params["q"])
+    order = number(params["alpha"])
+    yield of_renyi(mechanism, REMOVE, order, case["value"]["remove_mix_vs_base"], "remove")
+    yield of_renyi(mechanism, ADD, order, case["value"]["add_base_vs_mix"], "add")
+
+
+def renyi_limits(case: Case) -> Iterator[Answer]:
+    mechanism = sampled(laplace(case["params"]), case["params"]["q"])
+    yield of_renyi(mechanism, REMOVE, math.inf, case["value"]["remove_mix_vs_base"], "remove")
+    yield of_renyi(mechanism, ADD, math.inf, case["value"]["add_base_vs_mix"], "add")
+
+
+def exact_poisson_divergence(case: Case) -> Iterator[Answer]:
+    """The lower bound without replacement of Wang et al. 2019 is the exact divergence of a Poisson sample, remove."""
+    params = case["params"]
+    mechanism = sampled(named(params["mechanism"]), params["gamma"])
+    yield of_renyi(mechanism, REMOVE, number(params["alpha"]), case["value"], "remove")
+
+
+def poisson_from_curve(case: Case) -> Iterator[Answer]:
+    """Zhu, Wang 2019, Thm 5, or the unsampled curve where that is smaller."""
+    params = case["params"]
+    order = number(params["alpha"])
+    plain = named(params["mechanism"]).curve(*REMOVE)
+    # the default stops at order 512, past which the unsampled curve is returned
+    found = renyi.poisson(plain, number(params["gamma"]), largest_order=1024)(order)
+    truth = min(float(case["value"]), plain(order))
+    # from above, and to the rounding of a moment that is 1 plus little
+    yield Answer("curve", found * (1 - 1e-9) - 1e-13, found, truth, truth, truth, math.inf)
+
+
+def hockey_stick(case: Case) -> Iterator[Answer]:
+    params = case["params"]
+    family = case["kind"].removeprefix("hs_").removeprefix("poisson_")
+    mechanism = BASE[family](params)
+    if "q" in params:
+        mechanism = sampled(mechanism, params["q"])
+    directions = [params["direction"]] if "direction" in params else list(DIRECTION)
+    for name in directions:
+        found = mechanism.pair(*DIRECTION[name]).log_delta(number(params["eps"]))
+        yield of_log_delta(found, enclosure(case), 1e-9, what=name)
+
+
+def composed(case: Case) -> hush.Mechanism:
+    params, kind = case["params"], case["kind"]
+    if kind.startswith("poisson_gaussian_comp"):
+        return sampled(gaussian(params), params["q"]).repeat(int(number(params["T"])))
+    family = kind.split("_kfold")[0]
+    return BASE[family](params).repeat(int(number(params["k"])))
+
+
+def width_of(case: Case) -> float:
+    """What the engines promise: 1e-4 for discrete losses, up to ten steps, or enough steps that take part."""
+    params = case["params"]
+    if not case["kind"].startswith("poisson_gaussian_comp"):
+        return 1e-4
+    times, rate = number(params["T"]), number(params["q"])
+    # Few participations in many steps: the loss has a near-atom at 0, which neither engine resolves well.
+    return 1e-4 if times * rate >= 20 or times <= 10 else 1e-2
+
+
+def composed_delta(case: Case) -> Iterator[Answer]:
+    params = case["params"]
+    mechanism = composed(case)
+    names = [params["direction"]] if "direction" in params else list(DIRECTION)
+    for name in names:
+        found = mechanism.pair(*DIRECTION[name]).log_delta(number(params["eps"]), 1e-6)
+        yield of_log_delta(found, enclosure(case), width_of(case), what=name)
+
+
+def composed_epsilon(case: Case) -> Iterator[Answer]:
+    params = case["params"]
+    mechanism = composed(case)
+    log_delta = log_of(params["delta"])
+    names = [params["direction"]] if "direction" in params else list(DIRECTION)
+    for name in names:
+        found = mechanism.pair(*DIRECTION[name]).epsilon(log_delta, 1e-6)
+        yield of_number(found, enclosure(case), width_of(case), what=name)
+
+
+def optimal_composition(case: Case) -> Iterator[Answer]:
+    params = case["params"]
+    mechanism = hush.ApproxDP(number(params["eps"]), number(params["delta"])).repeat(int(params["k"]))
+    bound = mechanism.log_delta(epsilon=number(params["eps_total"]))
+    yield of_log_delta((bound.lower, bound.upper), enclosure(case))
+
+
+def advanced_composition(case: Case) -> Iterator[Answer]:
+    params, value = case["params"], case["value"]
+    epsilon, delta = convert.advanced_composition(
+        number(params["eps"]), number(params["delta"]), int(params["k"]), number(params["delta_prime"])
+    )
+    yield of_number((epsilon, epsilon), (value["dwork_roth"],) * 2)
+    yield of_number((delta, delta), (value["delta_total"],) * 2, what="delta")
+    # and the certified answer at the same total delta is better than either closed form
+    exact = hush.ApproxDP(number(params["eps"]), number(params["delta"])).repeat(int(params["k"])).epsilon(delta=delta)
+    yield Answer("exact", -math.inf, float(value["kov_tanh"]), exact.upper, exact.upper, exact.upper, math.inf)
+
+
+def sampled_guarantee(case: Case) -> Iterator[Answer]:
+    params, value = case["params"], case["value"]
+    epsilon, delta = convert.amplify(number(params["eps"]), number(params["delta"]), number(params["gamma"]))
+    yield of_number((epsilon, epsilon), (value["eps"],) * 2)
+    yield of_number((delta, delta), (value["delta"],) * 2, what="delta")
+    mechanism = sampled(hush.ApproxDP(number(params["eps"]), number(params["delta"])), params["gamma"])
+    bound = mechanism.log_delta(epsilon=number(value["eps"]))
+    # The amplified epsilon is itself rounded, and delta falls steeply with it: 1e-16/q of a unit.
+    slack = 1e-14 / number(params["gamma"])
+    log_delta = log_of(value["delta"])
+    yield Answer("log delta", bound.lower, bound.upper, log_delta - slack, log_delta + slack, abs(log_delta), 1e-4)
+
+
+def sampled_guarantee_inverse(case: Case) -> Iterator[Answer]:
+    params = case["params"]
+    epsilon, _ = convert.amplify_inverse(number(params["eps_target"]), 0.0, number(params["gamma"]))
+    yield of_number((epsilon, epsilon), enclosure(case))
+
+
+def steinke_ratio(case: Case) -> Iterator[Answer]:
+    rate = number(case["params"]["p"])
+    target = number(case["params"]["c"]) * rate
+    ratio = rate * convert.amplify_inverse(target, 0.0, rate)[0] / target
+    yield of_number((ratio, ratio), enclosure(case), what="ratio")
+
+
+def renyi_to_epsilon(case: Case) -> Iterator[Answer]:
+    params, value = case["params"], case["value"]
+    order, divergence, log_delta = number(params["alpha"]), number(params["rdp"]), log_of(params["delta"])
+    for name, convert_ in (
+        ("improved", convert.renyi_to_epsilon),
+        ("mironov2017", convert.renyi_to_epsilon_mironov),
+    ):
+        found = convert_(order, divergence, log_delta)
+        yield of_number((found, found), (value[name],) * 2, what=name)
+
+
+def renyi_to_delta(case: Case) -> Iterator[Answer]:
+    params = case["params"]
+    found = convert.renyi_to_log_delta(number(params["alpha"]), number(params["rdp"]), number(params["eps"]))
+    yield of_log_delta((found, found), enclosure(case))
+
+
+def zcdp_to_epsilon(case: Case) -> Iterator[Answer]:
+    params, value = case["params"], case["value"]
+    bound = hush.ZCDP(rho=number(params["rho"])).epsilon(delta=number(params["delta"]))
+    improved = float(value["improved"])
+    # The minimum over real orders is found by golden section: flat at the bottom, so to 1e-9 and from above.
+    yield Answer("improved", bound.upper * (1 - 1e-9), bound.upper, improved, improved, improved, math.inf)
+    # Gaussian noise is rho-zCDP, so what is attained is no higher and what is promised no lower than its epsilon.
+    yield of_number((bound.lower, bound.upper), (value["gaussian_truth"],) * 2, math.inf, what="gaussian")
+
+
+def renyi_accountant(case: Case) -> Iterator[Answer]:
+    params, value = case["params"], case["value"]
+    mechanism = sampled(gaussian(params), params["q"]).repeat(int(params["T"]))
+    curve, log_delta = mechanism.curve(*DIRECTION[params["direction"]]), log_of(params["delta"])
+    improved = renyi.curve_to_epsilon(curve, log_delta)
+    mironov = convert.best_order(lambda order: convert.renyi_to_epsilon_mironov(order, curve(order), log_delta))[1]
+    for name, found in (("improved", improved), ("mironov", mironov)):
+        # 10 digits are trusted in this case
+        yield Answer(name, found * (1 - 1e-9), found * (1 + 1e-9), *2 * (float(value[name]),), found, math.inf)
+
+
+# -- kinds of amplification.json ---------------------------------------------------------------------------------
+
+
+def substitution(case: Case) -> hush.Mechanism:
+    """Poisson sampling, one record replaced: (1-q) N(0) + q N(1) against (1-q) N(0) + q N(-1)."""
+    return sampled(gaussian(case["params"]), case["params"]["q"]).under(hush.Relation.REPLACE)
+
+
+def substitution_delta(case: Case) -> Iterator[Answer]:
+    bound = substitution(case).log_delta(epsilon=number(case["params"]["eps"]))
+    yield of_log_delta((bound.lower, bound.upper), enclosure(case), 1e-9)
+
+
+def substitution_looser(case: Case) -> Iterator[Answer]:
+    """The closed form from joint convexity is an upper bound, so what is attained lies below."""
+    bound = substitution(case).log_delta(epsilon=number(case["params"]["eps"]))
+    looser = log_of(case["value"])
+    yield Answer("log delta", bound.lower, math.inf, looser, looser, 1.0, math.inf)
+    # The exact profile's upper end must not be worse than the loose theorem, at the same epsilon.
+    yield Answer("better", -math.inf, looser, bound.upper, bound.upper, 1.0, math.inf)
+
+
+def substitution_renyi(case: Case) -> Iterator[Answer]:
+    pair = (exactly(1), exactly(1))
+    yield of_renyi(substitution(case), pair, number(case["params"]["alpha"]), case["value"], "replace")
+
+
+def tcdp_to_epsilon(case: Case) -> Iterator[Answer]:
+    """The lemma's closed form is the older conversion; ours is at most that."""
+    params = case["params"]
+    bound = hush.TCDP(rho=number(params["rho"]), omega=number(params["omega"])).epsilon(delta=number(params["delta"]))
+    yield Answer("better", -math.inf, float(case["value"]), bound.upper, bound.upper, bound.upper, math.inf)
+
+
+CHECKED: dict[str, Callable[[Case], Iterator[Answer]]] = {
+    "rdp_gaussian": renyi_plain,
+    "rdp_laplace": renyi_plain,
+    "rdp_randomized_response": renyi_plain,
+    "rdp_discrete_gaussian": renyi_plain,
+    "rdp_discrete_laplace": renyi_plain,
+    "rdp_bounded_range": renyi_bounded_range,
+    "rdp_poisson_gaussian": renyi_sampled,
+    "rdp_poisson_laplace": renyi_sampled,
+    "rdp_poisson_rr": renyi_sampled,
+    "rdp_inf_limits": renyi_limits,
+    "wbk2019_wor_lower": exact_poisson_divergence,
+    "zhuwang2019_poisson_generic": poisson_from_curve,
+    "hs_gaussian": hockey_stick,
+    "hs_laplace": hockey_stick,
+    "hs_rr": hockey_stick,
+    "hs_poisson_gaussian": hockey_stick,
+    "hs_poisson_laplace": hockey_stick,
+    "hs_poisson_rr": hockey_stick,
+    "bbg_inverse": sampled_guarantee_inverse,
+    "bbg_amplification": sampled_guarantee,
+    "steinke_ratio": steinke_ratio,
+    "advanced_composition": advanced_composition,
+    "kov_optimal_homogeneous": optimal_composition,
+    "rr_kfold": composed_delta,
+    "rr_kfold_eps": composed_epsilon,
+    "laplace_kfold": composed_delta,
+    "gaussian_kfold": composed_delta,
+    "gaussian_kfold_eps": composed_epsilon,
+    "poisson_gaussian_comp_delta": composed_delta,
+    "poisson_gaussian_comp_T2_delta": composed_delta,
+    "poisson_gaussian_comp_eps": composed_epsilon,
+    "rdp_to_dp": renyi_to_epsilon,
+    "rdp_to_delta": renyi_to_delta,
+    "zcdp_to_dp": zcdp_to_epsilon,
+    "rdp_accountant_best_eps": renyi_accountant,
+    "poisson_substitution_delta": substitution_delta,
+    "poisson_substitution_bbg_upper": substitution_looser,
+    "poisson_substitution_renyi": substitution_renyi,
+    "tcdp_to_dp": tcdp_to_epsilon,
+}
