@@ -6,22 +6,23 @@
 6.18771...
 """
 
-from hush.curves.bound import Bound
-from hush.curves.relation import Relation
-from hush.errors import HushError, InvalidParameter, NotCovered
-from hush.mechanisms.choice import Exponential, RandomizedResponse
-from hush.mechanisms.compose import Parallel, Repeat, Sequence
-from hush.mechanisms.group import Group
-from hush.mechanisms.mechanism import Mechanism
-from hush.mechanisms.noise import DiscreteGaussian, DiscreteLaplace, Gaussian, Laplace
-from hush.mechanisms.sampling import Poisson, Sampled
-from hush.mechanisms.stated import TCDP, ZCDP, ApproxDP, FromPair, GaussianDP, PureDP, RenyiDP, from_profile
+from importlib import import_module
+from typing import TYPE_CHECKING
+
+if TYPE_CHECKING:
+    from hush.public import *  # noqa: F403
 
 
-def sequence(*mechanisms: Mechanism) -> Mechanism:
-    """Several mechanisms on the same data.
+def __getattr__(name: str) -> object:
+    """All public names at once, when the first is used: `hush --help` need not wait for scipy."""
+    if name.startswith("_") and name != "__all__":
+        raise AttributeError(f"module 'hush' has no attribute {name!r}")
+    public = import_module("hush.public")
+    globals().update({key: getattr(public, key) for key in ("__all__", *public.__all__)})
+    if name not in globals():
+        raise AttributeError(f"module 'hush' has no attribute {name!r}")
+    return globals()[name]
 
-    >>> sequence(Laplace(2.0), Laplace(2.0)) == Laplace(2.0).repeat(2)
-    True
-    """
-    return Sequence.of(mechanisms)
+
+def __dir__() -> list[str]:
+    return sorted(import_module("hush.public").__all__)

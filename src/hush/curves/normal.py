@@ -141,7 +141,7 @@ class NormalPair(Pair):
             high *= 2
         if excess(low) <= 0 or excess(high) > 0:
             return low if excess(low) <= 0 else high
-        return decreasing_root(excess, low, high, 1e-13)[1]
+        return decreasing_root(excess, low, high, 1e-15)[1]
 
     def tails(self, losses: Array) -> tuple[Array, Array, Array, Array]:
         distance = self.distance

@@ -67,7 +67,7 @@ class Pair(ABC):
             slack = 1e-12 * (abs(tilt.mean) + tilt.deviation)
             return max(tilt.mean - slack, 0.0), tilt.mean + slack
         c = order - 1
-        tilt = law.tilt(c)
+        tilt = law.tilt(c, accuracy=60.0)
         slack = tilt.log_moment_error + 4 * UNIT * abs(tilt.log_moment)
         return max((tilt.log_moment - slack) / c, 0.0), max((tilt.log_moment + slack) / c, 0.0)
 
@@ -125,7 +125,7 @@ def invert(pair: Pair, log_delta: float, tolerance: float, floor: float = 0.0) -
         elif excess(high) > 0:
             ends.append(math.inf if side else high)
         else:
-            ends.append(decreasing_root(excess, 0.0, high, 0.01 * tolerance * min(high, 1.0))[side])
+            ends.append(decreasing_root(excess, 0.0, high, 0.01 * tolerance)[side])
     return min(ends), max(ends)
 
 
@@ -199,7 +199,7 @@ class Share:
         under, over = low <= 0, top <= 0
         inside = ~(under | over)
         ratio = np.where(inside, growth / np.where(inside, top, 1.0), 0.0)
-        base = np.log1p(np.maximum(ratio, -1 + 1e-300))
+        base = np.log1p(np.maximum(ratio, -1 + 1e-15))
         if self.below == 0:
             base = np.where(losses > 600, losses - math.log(self.above), base)
         return base, under, over

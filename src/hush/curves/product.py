@@ -12,7 +12,7 @@ import numpy as np
 from hush.curves.finite import FinitePair
 from hush.curves.normal import NormalPair
 from hush.curves.pair import Interval, Pair, Share
-from hush.curves.routes import FULL, QUICK, ContourRoute, GridRoute, RenyiRoute, Route
+from hush.curves.routes import FULL, QUICK, ContourRoute, DirectRoute, GridRoute, RenyiRoute, Route
 from hush.errors import NotCovered
 from hush.numerics.contour import common_lattice
 from hush.numerics.grid import Composed
@@ -91,7 +91,8 @@ class Product(Pair):
         contour = ContourRoute(self.laws)
         quick, full = GridRoute(self.parts, self.laws, QUICK), GridRoute(self.parts, self.laws, FULL)
         first = (quick, contour) if self.count <= FEW and not common_lattice(self.laws) else (contour, quick)
-        return (*first, full, RenyiRoute(self.laws))
+        last = (full, DirectRoute(self.parts)) if self.count <= 10 else (full,)
+        return (*first, *last, RenyiRoute(self.laws))
 
     def _finite_log_delta(self, epsilon: float, tolerance: float) -> Interval:
         low, high = self._ends(epsilon)
@@ -117,9 +118,7 @@ class Product(Pair):
     @cached_property
     def largest_loss(self) -> float:
         """The largest finite loss of the whole, infinity where it has none."""
-        if any(law.pieces for law, _ in self.laws):
-            return math.inf
-        top = sum(n * float(law.losses[law.masses > 0].max()) for law, n in self.laws)
+        top = sum(n * pair.max_loss for pair, n in self.parts)
         return top + 4 * UNIT * abs(top)
 
     def _ends(self, epsilon: float) -> Interval:
@@ -156,6 +155,10 @@ class Product(Pair):
         top = max(self.largest_loss, 0.0)
         if target < -1e300:
             return top, top
+        if top <= floor:
+            return 0.0, top
+        if self._log_variation <= target:
+            return 0.0, 0.0
         low, high = 0.0, top
         for route in self.routes:
             a, b = route.epsilon(target, tolerance, floor)
@@ -163,6 +166,13 @@ class Product(Pair):
             if high - low <= tolerance * high or high <= floor:
                 break
         return min(low, high), high
+
+    @cached_property
+    def _log_variation(self) -> float:
+        """Upper bound on log delta(0): total variations add; and Pinsker, sqrt(KL/2)."""
+        added = sum(n * math.exp(pair.log_delta(0.0)[1]) for pair, n in self.parts)
+        divergence = sum(n * (tilt.mean + tilt.mean_error) for tilt, n in ((law.tilt(0.0), n) for law, n in self.laws))
+        return math.log(max(min(added, math.sqrt(max(divergence, 0.0) / 2) * (1 + 1e-9)), 1e-300))
 
     @property
     def count(self) -> int:

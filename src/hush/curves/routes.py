@@ -75,7 +75,7 @@ class GridRoute:
         low, high = 0.0, math.inf
         for size in self.sizes:
             found = grid.bracket(self._sources, size, tilt, log_delta - 14)
-            width = 1e-3 * tolerance * min(limit, high)
+            width = 1e-3 * tolerance
             high = min(high, _root(lambda e, f=found.upper: f.log_delta(e, 1) - log_delta, limit, width))
             lower = lambda e, f=found.lower: f.log_delta(e, -1) - log_delta  # noqa: E731
             low = max(low, _root_below(lower, high, 0.1 / tilt, width))
@@ -87,6 +87,40 @@ class GridRoute:
         """Lattice laws from both sides that serve near this delta."""
         orders, best = contour.best_orders(self.laws, log_delta=log_delta)
         return grid.bracket(self._sources, size, float(orders.c[best]), log_delta - 14)
+
+    @cached_property
+    def _sources(self) -> list[grid.Source]:
+        return [_source(pair, n) for pair, n in self.parts]
+
+
+@dataclass(frozen=True)
+class DirectRoute:
+    """Few losses on a lattice, convolved term by term: for tails that no tilt can follow."""
+
+    parts: Parts
+    sizes: tuple[int, ...] = (1 << 10, 1 << 12)
+    name: str = "grid, direct"
+
+    def log_delta(self, epsilon: float, tolerance: float) -> Interval:
+        low, high = -math.inf, 0.0
+        for size in self.sizes:
+            a, b = grid.direct_bracket(self._sources, size, -690.0).log_delta(epsilon)
+            low, high = max(low, a), min(high, b)
+            if high - low <= tolerance:
+                break
+        return low, high
+
+    def epsilon(self, log_delta: float, tolerance: float, floor: float = 0.0) -> Interval:
+        low, high = 0.0, math.inf
+        for size in self.sizes:
+            found = grid.direct_bracket(self._sources, size, log_delta - 14)
+            width = 1e-3 * tolerance
+            high = min(high, _root(lambda e, f=found.upper: f.log_delta(e, 1) - log_delta, 1.0, width))
+            lower = lambda e, f=found.lower: f.log_delta(e, -1) - log_delta  # noqa: E731
+            low = max(low, _root_below(lower, high, 1e-3 * high, width))
+            if high - low <= tolerance * high:
+                break
+        return low, high
 
     @cached_property
     def _sources(self) -> list[grid.Source]:

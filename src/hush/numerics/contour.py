@@ -159,6 +159,7 @@ class Line:
     def _blocks(self, goal: float) -> list[Block]:
         """Nodes in growing blocks until the rest is certified to be below the goal."""
         reach = 1.5 * math.sqrt(2 * math.log(10 / goal)) / self.route.spread
+        fineness = 1
         envelopes = [(law.envelope(self.route.c), n) for law, n in self.parts]
         blocks: list[Block] = []
         first, most, work = 0, min(self.last_node, MOST_NODES), 0.0
@@ -181,6 +182,9 @@ class Line:
             self.exhausted = self.tail > goal and last >= most
             if self.tail <= goal or self.exhausted:
                 return blocks
+            if fineness < 16:  # perhaps the cells were too coarse to tell
+                fineness *= 4
+                envelopes = [(law.envelope(self.route.c, fineness), n) for law, n in self.parts]
             reach *= 1.5
 
     def _rest(self, envelopes: list[tuple[Envelope, int]], block: Block, goal: float) -> float:
@@ -209,6 +213,8 @@ class Line:
         self.shift = sum(n * t.mean_error for t, n in tilts) + 2 * UNIT * abs(self.mean)
         if self.lattice:
             self.shift += 2 * UNIT * sum(n * abs(law.origin) for law, n in self.parts)
+        if sum(law.cost(self.route.right, 0.0, 40.0) for law, _ in self.parts) > MOST_NODES:
+            raise Exhausted
         others = [(law.tilt(self.route.right, accuracy=8 + math.log(n)), n) for law, n in self.parts]
         self.right_value = sum(n * (t.log_moment + t.log_moment_error) for t, n in others)
 
@@ -309,7 +315,8 @@ def tail_bound(envelopes: list[tuple[Envelope, int]], start: float, goal: float,
     """
     flat = stop < math.inf
     deviation = max(e.deviation for e, _ in envelopes)
-    y = min(max(start, 0.6 / deviation), stop) if deviation > 0 else start
+    jump = max(((n * e.deviation * e.jump, e.jump) for e, n in envelopes), default=(0.0, 0.0))[1]
+    y = min(max(start, 0.75 / jump), stop) if jump > 0 else start
     total = _between(envelopes, start, y, flat) if y > start else 0.0
     for _ in range(60):
         rest = max(stop - y, 0.0) if flat else _decay(envelopes, y)
@@ -400,7 +407,7 @@ def epsilon_bounds(parts: Parts, log_delta: float, tolerance: float, floor: floa
     orders, best = best_orders(parts, log_delta=log_delta)
     c = float(orders.c[best])
     markov = max(float(orders.objective(None, log_delta)[best]), 0.0)
-    if markov < floor:
+    if markov < floor or markov == 0:
         certain = max(0.0, (markov_exponent(parts, c) - log_delta) / c)
         if certain <= floor:
             return 0.0, certain

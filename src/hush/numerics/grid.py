@@ -180,6 +180,43 @@ def compose(laws: Sequence[tuple[LatticeLaw, int]], step: float, tilt: float, si
 
 
 @dataclass(frozen=True)
+class Convolved:
+    """The law of a sum of few losses by direct convolution: only positive numbers are added, so no digits are lost."""
+
+    losses: Array
+    mass: Array
+    at_infinity: float
+
+    def log_delta(self, epsilon: float, side: int) -> float:
+        """Bound on log delta(epsilon) from one side: -1 below, +1 above."""
+        start = int(np.searchsorted(self.losses, epsilon, side="right"))
+        gap = self.losses[start:] - epsilon
+        value = (dot(self.mass[start:], -np.expm1(-gap)) + 1e-310) * (1 + side * 1e-11) + max(side, 0) * self.at_infinity
+        return min(math.log(value), 0.0) if value > 1e-305 else -math.inf if side < 0 else -700.0
+
+
+def convolve(laws: Sequence[tuple[LatticeLaw, int]], step: float) -> Convolved:
+    """Sum the lattice laws without a transform."""
+    mass, first = np.ones(1), 0.0
+    for law, n in laws:
+        for _ in range(n):
+            mass = np.convolve(mass, law.mass)
+        first += n * law.first
+    infinite = -math.expm1(sum(n * math.log1p(-min(law.at_infinity, 1 - 1e-16)) for law, n in laws))
+    return Convolved(first + step * np.arange(len(mass)), mass, infinite)
+
+
+def direct_bracket(sources: Sequence[Source], size: int, log_cut: float) -> Bracket:
+    """Both laws of a sum of few losses, whatever their tails: there is no tilt to choose."""
+    ranges = [support(source, log_cut) for source in sources]
+    step = _meeting(sources, max(high - low for low, high in ranges) / size)
+    both = [(*discretise(s, step, *r), s.times) for s, r in zip(sources, ranges, strict=True)]
+    return Bracket(
+        convolve([(above, n) for above, _, n in both], step), convolve([(below, n) for _, below, n in both], step)
+    )
+
+
+@dataclass(frozen=True)
 class Slanted:
     """A lattice law tilted and normalised."""
 
@@ -226,8 +263,8 @@ def _outside(tilted: Sequence[Slanted], mean: float, half: float, step: float) -
 class Bracket:
     """Composed laws from both sides at one resolution."""
 
-    upper: Composed
-    lower: Composed
+    upper: Composed | Convolved
+    lower: Composed | Convolved
 
     def log_delta(self, epsilon: float) -> tuple[float, float]:
         return self.lower.log_delta(epsilon, -1), self.upper.log_delta(epsilon, 1)

@@ -20,6 +20,8 @@ UNIT = float(np.finfo(float).eps)
 
 NEGLIGIBLE = 46.0
 """Nodes lighter than exp(-46) of the heaviest are dropped (later where more accuracy is asked); it is charged."""
+MOST_CELLS = 20_000
+"""Cells of an envelope at the most; wider cells make looser bounds, not wrong ones."""
 FARTHEST = 70.0
 """Depth to which the support of a tilted density is laid out."""
 
@@ -56,7 +58,7 @@ class Piece(Protocol):
 
     def nodes(self, tilt: float, reach: float, accuracy: float) -> Nodes: ...
 
-    def cells(self, tilt: float) -> Cells: ...
+    def cells(self, tilt: float, fineness: int) -> Cells: ...
 
     def cost(self, tilt: float, reach: float, accuracy: float) -> float:
         """About how many nodes that takes."""
@@ -114,27 +116,26 @@ class Normals:
         error += 8 * (span + 1) * math.exp(-drop) / min(1.0, step)
         return Nodes(loss, log_weight, loss_error, error)
 
-    def cells(self, tilt: float) -> Cells:
+    def cells(self, tilt: float, fineness: int) -> Cells:
         """Equal cells in x; on each the loss is monotone and the log-density linear up to its second derivative."""
         if self.spacing:
             return self._points(tilt)
         regions, peak = self._support(tilt)
         bend = 1 + ((1 + tilt) * _width(self.above) ** 2 + tilt * _width(self.below) ** 2) / 4
-        step = min(0.04, 0.3 / math.sqrt(bend))
+        span = sum(high - low for low, high in regions)
+        step = max(min(0.04, 0.3 / math.sqrt(bend)) / fineness, span / MOST_CELLS)
         x = np.concatenate([np.arange(math.floor(a / step), math.ceil(b / step) + 1) for a, b in regions]) * step
         log_above, log_below = _log_mixture(self.above, x), _log_mixture(self.below, x)
         loss = log_above - log_below
         log_weight = -0.5 * x * x + log_above + tilt * loss
-        keep = log_weight > peak - 25
+        keep = log_weight > min(peak, float(log_weight.max())) - 25
         x, loss, log_weight = x[keep], loss[keep], log_weight[keep] + math.log(step / math.sqrt(2 * math.pi))
         slope, curvature, mean = self.loss_slopes(x)
         steepness = -x + mean + tilt * slope
-        z = np.minimum(np.abs(steepness) * step / 2, 300)
-        slack = np.sinh(z) / np.maximum(z, 1e-300) * math.exp(bend * step * step / 8) - 1
-        slack = np.where(z < 1e-8, math.expm1(bend * step * step / 8), slack)
-        steep = np.maximum(np.abs(slope), 1e-300)
+        slack = _cell_slack(np.abs(steepness) * step / 2, bend * step * step / 8)
+        steep = np.maximum(np.abs(slope), 1e-150)
         half_width = np.maximum(np.abs(self.loss(x + step / 2) - loss), np.abs(loss - self.loss(x - step / 2)))
-        score = np.abs(steepness - curvature / np.where(slope < 0, -steep, steep)) / steep
+        score = np.minimum(np.abs(steepness - curvature / np.where(slope < 0, -steep, steep)), 1e100) / steep
         return Cells(loss, log_weight, half_width, slack, score, -math.inf)
 
     def _points(self, tilt: float) -> Cells:
@@ -155,7 +156,11 @@ class Normals:
             x = self.spacing * np.arange(math.floor(low / self.spacing), math.ceil(high / self.spacing) + 1)
         else:
             step = self._step(float(tilts.max()), 0.0, accuracy)
-            x = np.linspace(low, high, min(int((high - low) / step) + 2, 4000))
+            regions = [(low, high)]
+            if high - low > 2000 * step:
+                regions = _merged([r for tilt in [0.0, *tilts.tolist()] for r in self._intervals(tilt)[0]])
+                step = max(step, sum(b - a for a, b in regions) / 50_000)
+            x = step * np.concatenate([np.arange(math.floor(a / step), math.ceil(b / step) + 1) for a, b in regions])
         log_above, log_below = _log_mixture(self.above, x), _log_mixture(self.below, x)
         return log_above - log_below, log_above - 0.5 * x * x + self._log_unit(float(x[1] - x[0]))
 
@@ -231,6 +236,12 @@ class Normals:
 
 _NEAR = np.linspace(-12, 12, 97)
 _FINE = np.linspace(-30, 30, 301)
+
+
+def _cell_slack(tilt: Array, bend: float) -> Array:
+    """How far a cell's mass can be from density times width, where the log-density has this slope and bend."""
+    z = np.clip(tilt, 1e-8, 100.0)
+    return np.sinh(z) / z * math.exp(min(bend, 100.0)) - 1
 
 
 def _merged(intervals: list[tuple[float, float]]) -> list[tuple[float, float]]:
@@ -344,10 +355,10 @@ class Exponentials:
     def cost(self, tilt: float, reach: float, accuracy: float) -> float:
         return 32.0 * self._panels(tilt, reach, accuracy)
 
-    def cells(self, tilt: float) -> Cells:
+    def cells(self, tilt: float, fineness: int) -> Cells:
         """Equal cells in l."""
         bend = (1 + 2 * tilt) / 4
-        count = math.ceil(2 * self.bound / min(0.04, 0.5 / math.sqrt(bend)))
+        count = min(math.ceil(2 * self.bound * fineness / min(0.04, 0.5 / math.sqrt(bend))), MOST_CELLS)
         step = 2 * self.bound / count
         base = (np.arange(count) + 0.5) * step - self.bound
         loss = np.subtract(*self.parts(base))
@@ -356,8 +367,7 @@ class Exponentials:
         slope, curvature = above - below, above * (1 - above) - below * (1 - below)
         log_weight = self._log_density(base, tilt) + math.log(step)
         steepness = -0.5 + above + tilt * slope
-        z = np.maximum(np.abs(steepness) * step / 2, 1e-8)
-        slack = np.sinh(z) / z * math.exp(bend * step * step / 8) - 1
+        slack = _cell_slack(np.abs(steepness) * step / 2, bend * step * step / 8)
         steep = np.abs(slope)
         ends = np.array([-self.bound, self.bound])
         end_slope = np.abs(_logistic(self.above, ends) - _logistic(self.below, ends))
@@ -473,10 +483,9 @@ class Envelope:
     loss: Array
     weight: Array
     half_width: Array
+    score: Array
     slack: float
-    variation: float
-    """Total variation of the density of the continuous part, which then adds at most variation/|y| to |phi|."""
-    atomic: float
+    jumps: float
 
     def ceiling(self, y: Array, radius: float) -> Array:
         """Bound on |phi(t)| for all t within radius of each y: value in the middle, modulus of continuity, cells."""
@@ -487,8 +496,30 @@ class Envelope:
         return np.minimum(1.0, value + float(self.weight @ spread) + self.slack)
 
     def decay(self, y: Array) -> Array:
-        """Bound on |phi| at y and beyond, from atoms and total variation alone."""
-        return np.minimum(1.0, self.atomic + self.variation / y + self.slack)
+        """Bound on |phi| at y and beyond: some cells count with their mass, the rest with its total variation over y.
+
+        The rest is all cells past some loss, from either side: its variation is the mean of |score| there and the
+        height of the density where it was cut. A near-atom is thus left out of it.
+        """
+        masses, variations = self._cuts
+        return np.minimum(1.0, (masses + variations / y[:, None]).min(axis=1) + self.slack)
+
+    @cached_property
+    def _cuts(self) -> tuple[Array, Array]:
+        order = np.argsort(self.loss, kind="stable")
+        weight, width = self.weight[order], self.half_width[order]
+        smooth = width > 0
+        change = np.where(smooth, weight * np.minimum(self.score[order], 1e100), 0.0) * 1.05
+        height = np.where(smooth, weight / np.maximum(2 * width, 1e-300), 0.0) * 1.5
+        atoms = float(weight[~smooth].sum())
+        kept = np.where(smooth, weight, 0.0)
+        masses, variations = [], []
+        for flip in (slice(None), slice(None, None, -1)):
+            before = np.cumsum(kept[flip]) - kept[flip]
+            rest = np.cumsum(change[flip][::-1])[::-1]
+            masses.append(atoms + before)
+            variations.append(rest + np.where(before > 0, height[flip], 0.0) + self.jumps)
+        return np.concatenate(masses), np.minimum(np.concatenate(variations), 1e200)
 
     @cached_property
     def median(self) -> float:
@@ -500,6 +531,11 @@ class Envelope:
     def deviation(self) -> float:
         """Mean absolute distance to the median."""
         return float(self.weight @ np.abs(self.loss - self.median))
+
+    @cached_property
+    def jump(self) -> float:
+        """Size of the distances that make up the variance: it is the deviation unless the law is nearly an atom."""
+        return float(self.weight @ (self.loss - self.median) ** 2) / max(self.deviation, 1e-300)
 
 
 @dataclass(frozen=True)
@@ -558,9 +594,9 @@ class Law:
         """About how many nodes tilt() takes."""
         return len(self.losses) + sum(piece.cost(c, reach, accuracy) for piece in self.pieces)
 
-    def envelope(self, c: float) -> Envelope:
+    def envelope(self, c: float, fineness: int = 1) -> Envelope:
         """Tilt by e^{cL} in cells, for bounds on |E_c e^{iyL}| over whole ranges of y."""
-        parts = [piece.cells(c) for piece in self.pieces]
+        parts = [piece.cells(c, fineness) for piece in self.pieces]
         occupied = self.masses > 0
         losses = self.losses[occupied]
         log_weight = np.concatenate([np.log(self.masses[occupied]) + c * losses, *(p.log_weight for p in parts)])
@@ -569,15 +605,13 @@ class Law:
         total = float(weight.sum())
         weight /= total
         fill = np.zeros(len(losses))
-        score = np.concatenate([fill, *(p.score for p in parts)])
-        jumps = sum(math.exp(p.jumps - top) / total for p in parts)
         return Envelope(
             np.concatenate([losses, *(p.loss for p in parts)]),
             weight,
             np.concatenate([fill, *(p.half_width for p in parts)]),
+            np.concatenate([fill, *(p.score for p in parts)]),
             2 * float(weight @ np.concatenate([fill, *(p.slack for p in parts)])) + 1e-9,
-            1.05 * float(weight @ score) + jumps,
-            float(weight[: len(losses)].sum()),
+            sum(math.exp(p.jumps - top) / total for p in parts),
         )
 
     def cumulants(self, tilts: Array, accuracy: float) -> tuple[Array, Array, Array]:
@@ -594,5 +628,5 @@ class Law:
         spread = (weight * np.abs(loss - mean[:, None])).sum(axis=1) / total
         value = top + np.log(total)
         if float(np.max(np.abs(value))) < 0.1:
-            value = np.log1p((np.exp(log_base) * np.expm1(tilts[:, None] * loss)).sum(axis=1))
+            value = np.log1p((np.exp(log_base) * np.expm1(np.minimum(tilts[:, None] * loss, 700.0))).sum(axis=1))
         return value, mean, spread

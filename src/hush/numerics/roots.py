@@ -6,8 +6,10 @@ import math
 from collections.abc import Callable
 
 
-def decreasing_root(function: Callable[[float], float], low: float, high: float, width: float = 0.0) -> tuple[float, float]:
-    """Shrink [low, high] with function(low) > 0 >= function(high) to neighbouring floats, or to the given width.
+def decreasing_root(
+    function: Callable[[float], float], low: float, high: float, width: float = 0.0
+) -> tuple[float, float]:
+    """Shrink [low, high] with function(low) > 0 >= function(high) to neighbouring floats, or to the relative width.
 
     Illinois steps while they help, halving otherwise.
 
@@ -18,7 +20,7 @@ def decreasing_root(function: Callable[[float], float], low: float, high: float,
     at_low, at_high = function(low), function(high)
     side = 0
     for step in range(200):
-        if high - low <= width or math.nextafter(low, high) >= high:
+        if high - low <= width * abs(high) or math.nextafter(low, high) >= high:
             break
         middle = (low + high) / 2
         if step % 3 != 2 and math.isfinite(at_low) and math.isfinite(at_high) and at_low > at_high:

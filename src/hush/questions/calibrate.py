@@ -11,7 +11,7 @@ from hush.curves.bound import Bound
 from hush.errors import InvalidParameter
 from hush.mechanisms.checks import number
 from hush.mechanisms.mechanism import Mechanism, require
-from hush.questions.search import NotRising, Scale, Search, Value
+from hush.questions.search import NotRising, Point, Scale, Search, Value
 
 Build = Callable[..., Mechanism]
 """A number -> the mechanism with that number as its noise, rate, times, ..."""
@@ -51,7 +51,7 @@ def calibrate(
     True
     >>> step = hush.Gaussian(2.0).on(hush.Poisson(rate=0.01))
     >>> calibrate(step.repeat, over=(1, 1_000_000), epsilon=1.0, delta=1e-6).value
-    1855
+    1873
     """
     low, high, whole = _checked(over)
     width = number("calibrate", "1e-10 <= tolerance <= 0.1", 1e-10, 0.1, tolerance=tolerance)
@@ -107,7 +107,7 @@ class _Target(Protocol):
 
 @dataclass(frozen=True)
 class _Epsilon:
-    """Seeks on log delta at the epsilon, which is cheap and smooth; epsilon at the delta has the last word."""
+    """Seeks on log delta at the epsilon: cheap and smooth. Epsilon at the delta has the last word."""
 
     limit: float
     delta: float
@@ -171,7 +171,7 @@ class _Task:
             raise self._not_monotone(turn.value) from None
         if search.safe is None:
             raise self._out_of_reach(self.low if scale.rising else self.high)
-        return self._settled(search, scale)
+        return self._settled(search.safe, search.slope, scale)
 
     def _mechanism(self, value: Value) -> Mechanism:
         return require("calibrate: build(value)", self.build(value))
@@ -191,7 +191,9 @@ class _Task:
         if positions[0] == positions[1]:
             if positions[0] > self.target.limit_position:
                 raise self._out_of_reach(self.low)
-            raise InvalidParameter("calibrate", "a cost that changes over the range", over=(self.low, self.high))
+            raise InvalidParameter(
+                "calibrate", "a cost that changes over the range", over=(self.low, self.high)
+            )
         scale = Scale(self.low, self.high, positions[0] < positions[1], self.whole)
         cheap, dear = sorted(positions)
         return scale, self._first_place(scale, cheap, dear)
@@ -208,10 +210,9 @@ class _Task:
             place = (start + stop) / 2
         return min(max(place, start), stop)
 
-    def _settled(self, search: Search, scale: Scale) -> Calibration:
+    def _settled(self, safe: Point, slope: float, scale: Scale) -> Calibration:
         """The safe end, moved on to the safe side until the target's own question agrees."""
-        assert search.safe
-        value, place = search.safe.value, search.safe.place
+        value, place = safe.value, safe.place
         for attempt in range(40):
             mechanism = self._mechanism(value)
             bound = self.target.bound(mechanism)
@@ -220,7 +221,7 @@ class _Task:
             if place <= scale.ends[0]:
                 break
             excess = min(bound.upper / self.target.limit - 1, 1.0)
-            place -= 1.1 * 1.5**attempt * excess / search.slope
+            place -= 1.1 * 1.5**attempt * excess / slope
             value = scale.next(value, -(2**attempt)) if self.whole else scale.value(place)
             place = scale.place(value)
         raise self._not_monotone(value)

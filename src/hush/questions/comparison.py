@@ -10,9 +10,10 @@ from hush.curves.normal import NormalPair
 from hush.curves.pair import Interval, Pair
 from hush.curves.product import Product
 from hush.curves.renyi import curve_to_epsilon
-from hush.curves.routes import QUICK, ContourRoute, GridRoute, Laws, RenyiRoute, Route
+from hush.curves.routes import QUICK, ContourRoute, GridRoute, Laws, RenyiRoute
 from hush.errors import HushError, NotCovered
 from hush.mechanisms.mechanism import Counts, Mechanism
+from hush.questions.rounding import rounded_down, rounded_up
 
 TOLERANCE = 1e-6
 
@@ -38,6 +39,7 @@ class Row:
 
 
 Ask = Callable[[], str]
+Engine = ContourRoute | GridRoute | RenyiRoute
 
 
 def compare(mechanism: Mechanism, log_delta: float) -> list[Row]:
@@ -47,7 +49,7 @@ def compare(mechanism: Mechanism, log_delta: float) -> list[Row]:
     >>> for row in compare(hush.Gaussian(1.0), math.log(1e-5))[:3]:
     ...     print(row.route, row.answer)
     closed form [4.37717..., 4.37717...]
-    Rényi at most 4.58...
+    Rényi at most 4.73...
     CLT about 4.37... (approximation, not a bound)
     """
     return [
@@ -71,10 +73,13 @@ def _interval(ends: Interval) -> str:
     low, high = ends
     if high == math.inf:
         return "no finite epsilon at this delta"
-    return f"at most {high:.9g}" if low == 0 < high else f"[{low:.9g}, {high:.9g}]"
+    upper = rounded_up(high, 9)
+    return f"at most {upper}" if low == 0 < high else f"[{rounded_down(low, 9)}, {upper}]"
 
 
-def _routes(mechanism: Mechanism, removed: Counts, added: Counts, log_delta: float) -> Iterator[tuple[str, Ask]]:
+def _routes(
+    mechanism: Mechanism, removed: Counts, added: Counts, log_delta: float
+) -> Iterator[tuple[str, Ask]]:
     try:
         pair = mechanism.pair(removed, added)
     except HushError:
@@ -105,7 +110,7 @@ def _laws(pair: Pair) -> Laws:
     return laws
 
 
-def _asked(route: Route, pair: Pair, log_delta: float) -> str:
+def _asked(route: Engine, pair: Pair, log_delta: float) -> str:
     """Routes take losses to be finite: what P has at +infinity is paid from delta first."""
     if pair.infinite == 0:
         return _interval(route.epsilon(log_delta, TOLERANCE))
@@ -116,7 +121,7 @@ def _asked(route: Route, pair: Pair, log_delta: float) -> str:
 
 
 def _central_limit(pair: Pair, log_delta: float) -> str:
-    """Epsilon of two normals whose loss varies as much (Dong, Roth, Su 2022, Thm 3.4, without its error term)."""
+    """Epsilon of two normals whose loss varies as much: Dong, Roth, Su 2022, Thm 3.4, without its error."""
     variance = sum(times * law.tilt(0.0).deviation ** 2 for law, times in _laws(pair))
     if pair.infinite > 0 or variance == 0:
         raise NotCovered("the loss must be finite, and vary")

@@ -9,6 +9,7 @@ from hush.errors import HushError
 from hush.mechanisms.checks import delta_in_range
 from hush.mechanisms.mechanism import Mechanism, Step, require
 from hush.questions.comparison import WHY, Row, compare
+from hush.questions.rounding import rounded_down, rounded_up
 
 
 def explain(mechanism: Mechanism, *, delta: float) -> str:
@@ -24,7 +25,7 @@ def explain(mechanism: Mechanism, *, delta: float) -> str:
     <BLANKLINE>
     Relation: add or remove one record
     ...
-    Answer: epsilon <= 10.5228... at delta 1e-05 (certified: 10.5228... to 10.5228...)
+    Answer: epsilon <= 9.9972... at delta 1e-05 (certified: 9.9972... to 9.9972...)
     """
     delta = delta_in_range("explain", delta)
     step = require("explain", mechanism).derivation()
@@ -35,7 +36,7 @@ def explain(mechanism: Mechanism, *, delta: float) -> str:
         "",
         f"Relation: {mechanism.relation.words}",
         "",
-        "It assumes that",
+        "Assumptions",
         *(f"  - {assumption}" for assumption in assumptions(step)),
         "",
         f"Epsilon at delta {delta:g}, by route",
@@ -71,7 +72,10 @@ def _tree(step: Step) -> Iterator[str]:
 
 
 def _table(rows: list[Row]) -> Iterator[str]:
-    wide = [max(len(text) for text in column) for column in zip(*((r.direction, r.route) for r in rows), strict=True)]
+    wide = [
+        max(len(text) for text in column)
+        for column in zip(*((r.direction, r.route) for r in rows), strict=True)
+    ]
     for row in rows:
         yield f"{row.direction:<{wide[0]}}  {row.route:<{wide[1]}}  {row.answer}"
 
@@ -83,6 +87,7 @@ def _answer(mechanism: Mechanism, delta: float) -> str:
         return f"none. {reason}"
     if found.upper == math.inf:
         return f"no finite epsilon at delta {delta:g}"
+    upper = rounded_up(found.upper, 9)
     if found.lower == 0 < found.upper:
-        return f"epsilon <= {found.upper:.9g} at delta {delta:g} (an upper bound only)"
-    return f"epsilon <= {found.upper:.9g} at delta {delta:g} (certified: {found.lower:.9g} to {found.upper:.9g})"
+        return f"epsilon <= {upper} at delta {delta:g} (an upper bound only)"
+    return f"epsilon <= {upper} at delta {delta:g} (certified: {rounded_down(found.lower, 9)} to {upper})"

@@ -25,7 +25,7 @@ class NotRising(Exception):
 
 @dataclass(frozen=True)
 class Scale:
-    """A range of values as places on a line, on which the cost rises: logarithms where all values are above 0.
+    """A range of values as places on a line on which the cost rises: logarithms where all values are above 0.
 
     >>> scale = Scale(1, 1000, rising=False, whole=True)
     >>> scale.value(scale.place(10) - 0.001)
@@ -84,12 +84,12 @@ class Point:
 class Search:
     """Secant steps inside a bracket that halves every few looks.
 
-    `excess` is best close to a line in the place, of slope near 1: that slope is assumed until two looks tell.
+    `excess` is best close to a line in the place, of slope near 1: that is assumed until two looks tell.
 
-    >>> search = Search(lambda x: x * x / 2 - 1, Scale(0.1, 100.0, rising=True), goal=1e-9)
-    >>> search.run(start=1.0)
-    >>> round(search.safe.value ** 2, 6), search.looks <= 10
-    (2.0, True)
+    >>> search = Search(lambda x: math.log(x / 2) + 0.01 * x, Scale(0.1, 100.0, rising=True), goal=1e-9)
+    >>> search.run(start=0.0)
+    >>> round(search.safe.value, 6), search.looks
+    (1.961159, 5)
     """
 
     excess: Callable[[Value], float]
@@ -103,7 +103,7 @@ class Search:
     _widths: list[float] = field(default_factory=list)
 
     def run(self, start: float) -> None:
-        """Look from the place start on, until the safe end is within the goal of the boundary or of an end."""
+        """Look from the place start on, until the safe end is within the goal of the boundary."""
         place = start
         while self.looks < LOOKS:
             self._look(place)
@@ -170,7 +170,10 @@ class Search:
         stuck = len(self._widths) > 4 and self._widths[-1] > 0.5 * self._widths[-5]
         if stuck or not math.isfinite(last.excess):
             return (low + high) / 2
-        place = last.place - last.excess / self.slope - 0.3 * self.goal
+        step = -last.excess / self.slope - 0.3 * self.goal
+        if abs(step) < self.goal:  # as good as there: cross the boundary, so that both sides are known
+            step = -math.copysign(0.9 * self.goal, last.excess)
+        place = last.place + step
         if place <= low:
             return (low + high) / 2 if self.safe else low
         if place >= high:

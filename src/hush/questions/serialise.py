@@ -96,7 +96,9 @@ def _encode(kinds: Mapping[str, Kind], value: object) -> dict[str, object]:
             # Where a question has the field's name, the attribute ends in an underscore (epsilon_).
             given = {key: getattr(value, f"{key}_", getattr(value, key)) for key in kind.fields}
             return {"kind": name} | {key: codec.encode(given[key]) for key, codec in kind.fields.items()}
-    raise NotCovered(f"{type(value).__name__} has no JSON form; hush.questions.serialise.tabulated keeps its Rényi curve")
+    raise NotCovered(
+        f"{type(value).__name__} has no JSON form; hush.questions.serialise.tabulated keeps its Rényi curve"
+    )
 
 
 def _decode(kinds: Mapping[str, Kind], value: object) -> Any:
@@ -109,7 +111,7 @@ def _decode(kinds: Mapping[str, Kind], value: object) -> Any:
     return (kind.build or kind.type)(**fields)
 
 
-# -- fields ----------------------------------------------------------------------------------------------------
+# -- fields --------------------------------------------------------------------------------------------------
 
 
 def _relation(value: object) -> Relation:
@@ -120,7 +122,8 @@ def _relation(value: object) -> Relation:
 def _from_points(points: tuple[tuple[float, float], ...]) -> object:
     if not points:
         raise NotCovered(
-            "a Rényi curve that is a function has no JSON form; hush.questions.serialise.tabulated makes points of it"
+            "a Rényi curve that is a function has no JSON form; make points of it with "
+            "hush.questions.serialise.tabulated"
         )
     return [[from_number(x), from_number(y)] for x, y in points]
 
@@ -135,7 +138,8 @@ def _as_points(value: object) -> list[tuple[float, float]]:
 def _from_pair(pair: Pair) -> object:
     if not isinstance(pair, FinitePair):
         raise NotCovered(
-            f"a supplied {type(pair).__name__} has no JSON form; hush.curves.product.tabulate makes a finite pair of it"
+            f"a supplied {type(pair).__name__} has no JSON form; make a finite pair of it with "
+            "hush.curves.product.tabulate"
         )
     return {
         "losses": pair.losses.tolist(),
@@ -206,9 +210,13 @@ SCHEMES: dict[str, Kind] = {"poisson": Kind(Poisson, {"rate": NUMBER})}
 KINDS: dict[str, Kind] = {
     "gaussian": Kind(Gaussian, {"noise_multiplier": NUMBER, "relation": RELATION}),
     "laplace": Kind(Laplace, {"scale": NUMBER, "relation": RELATION}),
-    "discrete_gaussian": Kind(DiscreteGaussian, {"sigma": NUMBER, "sensitivity": WHOLE, "relation": RELATION}),
+    "discrete_gaussian": Kind(
+        DiscreteGaussian, {"sigma": NUMBER, "sensitivity": WHOLE, "relation": RELATION}
+    ),
     "discrete_laplace": Kind(DiscreteLaplace, {"scale": NUMBER, "sensitivity": WHOLE, "relation": RELATION}),
-    "randomized_response": Kind(RandomizedResponse, {"epsilon": NUMBER, "choices": WHOLE, "relation": RELATION}),
+    "randomized_response": Kind(
+        RandomizedResponse, {"epsilon": NUMBER, "choices": WHOLE, "relation": RELATION}
+    ),
     "exponential": Kind(Exponential, {"epsilon": NUMBER, "relation": RELATION}),
     "pure_dp": Kind(PureDP, {"epsilon": NUMBER, "relation": RELATION}),
     "approx_dp": Kind(ApproxDP, {"points": POINTS, "relation": RELATION}),

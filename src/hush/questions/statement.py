@@ -3,12 +3,12 @@
 from __future__ import annotations
 
 import math
-from decimal import ROUND_CEILING, Context, Decimal
 
 from hush.errors import InvalidParameter, NotCovered
 from hush.mechanisms.checks import delta_in_range
 from hush.mechanisms.mechanism import Mechanism, require
 from hush.questions.explain import assumptions
+from hush.questions.rounding import rounded_up
 
 FALSE_POSITIVES = 0.01
 
@@ -18,7 +18,7 @@ def statement(mechanism: Mechanism, *, delta: float, unit: str = "record") -> st
 
     >>> import hush
     >>> print(statement(hush.Gaussian(2.0), delta=1e-6, unit="patient"))
-    What was released: Gaussian noise of multiplier 2. It is differentially private for every single patient...
+    What was released: Gaussian noise of multiplier 2. It is differentially private for every single ...
     """
     delta = delta_in_range("statement", delta)
     if not isinstance(unit, str) or not unit.strip():
@@ -26,7 +26,7 @@ def statement(mechanism: Mechanism, *, delta: float, unit: str = "record") -> st
     epsilon = require("statement", mechanism).epsilon(delta=delta).upper
     sentences = [
         f"What was released: {mechanism}.",
-        f"It is differentially private for every single {unit}: {_guarantee(epsilon, delta)}.",
+        _guarantee(epsilon, delta, unit),
         f"Two datasets are compared if you {mechanism.relation.words.replace('record', unit)}.",
         _meaning(epsilon, delta, unit),
         _attacker(mechanism, unit),
@@ -35,21 +35,13 @@ def statement(mechanism: Mechanism, *, delta: float, unit: str = "record") -> st
     return " ".join(sentence for sentence in sentences if sentence)
 
 
-def rounded_up(value: float, digits: int = 4) -> str:
-    """The value in so many significant digits, never below it.
-
-    >>> rounded_up(6.18771239), rounded_up(123456.0), rounded_up(0.5)
-    ('6.188', '123500', '0.5')
-    """
-    rounded = Context(prec=digits, rounding=ROUND_CEILING).create_decimal(Decimal(value))
-    text = f"{rounded:f}"
-    return text.rstrip("0").rstrip(".") if "." in text else text
-
-
-def _guarantee(epsilon: float, delta: float) -> str:
+def _guarantee(epsilon: float, delta: float, unit: str) -> str:
     if epsilon == math.inf:
-        return f"no finite epsilon holds at delta = {delta:g}"
-    return f"epsilon = {rounded_up(epsilon)} (rounded up) at delta = {delta:g}"
+        return f"It is not differentially private at delta = {delta:g}: no finite epsilon holds there."
+    return (
+        f"It is differentially private for every single {unit}: "
+        f"epsilon = {rounded_up(epsilon, 4)} (rounded up) at delta = {delta:g}."
+    )
 
 
 def _meaning(epsilon: float, delta: float, unit: str) -> str:
@@ -57,7 +49,7 @@ def _meaning(epsilon: float, delta: float, unit: str) -> str:
         return ""
     factor = rounded_up(math.exp(epsilon), 3)
     rest = f", but for an additional probability of {delta:g}" if delta > 0 else ""
-    return f"The data of one {unit} changes the probability of any outcome by a factor of at most {factor}{rest}."
+    return f"One {unit} changes the probability of any outcome by a factor of at most {factor}{rest}."
 
 
 def _attacker(mechanism: Mechanism, unit: str) -> str:

@@ -15,7 +15,9 @@ LONGEST, DEEPEST, DIGITS = 1_000_000, 64, 20
 
 def refuse(rule: str, **values: object) -> NoReturn:
     """Raise InvalidParameter with values cut to a readable length."""
-    short = {name: value if len(repr(value)) <= 60 else f"{repr(value)[:57]}..." for name, value in values.items()}
+    short = {
+        name: value if len(repr(value)) <= 60 else f"{repr(value)[:57]}..." for name, value in values.items()
+    }
     raise InvalidParameter("from_json", rule, **short)
 
 
@@ -78,7 +80,7 @@ def _int(literal: str) -> int:
     return int(literal)
 
 
-# -- types of values -------------------------------------------------------------------------------------------
+# -- types of values -----------------------------------------------------------------------------------------
 
 
 def members(value: object, names: set[str]) -> dict[str, object]:

@@ -1,0 +1,143 @@
+"""The command line: `hush epsilon`, `delta`, `calibrate`, `explain`, `tradeoff`, `statement`."""
+
+from __future__ import annotations
+
+import argparse
+import io
+import os
+import sys
+from collections.abc import Sequence
+from typing import NoReturn
+
+from hush.errors import HushError, NotCovered
+
+USAGE, UNKNOWN = 2, 3
+"""Exit codes: a value breaks a rule; no theorem covers what was asked."""
+
+EXAMPLES = """\
+examples:
+  hush epsilon --noise 1.0 --rate 0.01 --steps 10000 --delta 1e-5
+  hush epsilon "gaussian 1.0 | poisson 0.01 | repeat 10000; laplace 2" --delta 1e-5
+  hush delta "randomized-response 1 relation=replace | repeat 10" --epsilon 4
+  hush calibrate --epsilon 2 --delta 1e-5 --rate 0.01 --steps 10000
+  hush calibrate --for steps --advantage 0.1 --noise 2 --rate 0.01
+  hush explain "laplace 1 | repeat 100" --delta 1e-6
+  hush tradeoff "gaussian 2" --fpr 0.01
+
+a mechanism is either --noise, --rate and --steps (Gaussian noise on Poisson samples), or an expression:
+  gaussian NOISE                      discrete-gaussian SIGMA [SENSITIVITY]    gdp MU
+  laplace SCALE                       discrete-laplace SCALE [SENSITIVITY]     zcdp RHO
+  randomized-response EPSILON [K]     exponential EPSILON                      tcdp RHO OMEGA
+  pure EPSILON                        approx EPSILON DELTA
+  then any of:  | poisson RATE   | repeat TIMES   | group SIZE   | replace
+  between releases on the same data:  ;  or  then
+  relation=replace after the numbers of a release: its noise is set for replacing a record
+"""
+
+
+class UsageError(Exception):
+    """The command line does not make sense."""
+
+
+class Parser(argparse.ArgumentParser):
+    """A parser whose errors are one line, printed by main."""
+
+    def error(self, message: str) -> NoReturn:
+        raise UsageError(message)
+
+
+class Version(argparse.Action):
+    """Looks the version up only when it is asked for."""
+
+    def __call__(self, parser: argparse.ArgumentParser, *rest: object) -> None:
+        from importlib.metadata import PackageNotFoundError, version
+
+        try:
+            parser.exit(message=f"hush {version('hush')}\n")
+        except PackageNotFoundError:
+            parser.exit(message="hush, run from its source\n")
+
+
+def main(argv: Sequence[str] | None = None) -> int:
+    """Run one command; returns the exit code.
+
+    >>> main(["epsilon", "laplace 2", "--delta", "0"])
+    epsilon = 0.5 at delta 0
+    ...
+    0
+    """
+    # The matrices are small: more threads would only spin. It must be said before numpy is imported.
+    os.environ.setdefault("OPENBLAS_NUM_THREADS", "1")
+    if isinstance(sys.stdout, io.TextIOWrapper):
+        sys.stdout.reconfigure(errors="replace")  # Greek letters on a terminal that has none
+    try:
+        arguments = parser().parse_args(argv)
+        from hush.app import commands
+
+        print(commands.run(arguments))
+    except SystemExit as leaving:  # --help and --version
+        return int(leaving.code or 0)
+    except (UsageError, HushError) as error:
+        print(f"hush: error: {' '.join(str(error).split())}", file=sys.stderr)
+        return UNKNOWN if isinstance(error, NotCovered) else USAGE
+    return 0
+
+
+def parser() -> Parser:
+    """All commands and options."""
+    top = Parser(
+        prog="hush",
+        description="Differential privacy accounting: every answer is a certified interval.",
+        epilog=EXAMPLES,
+        formatter_class=argparse.RawDescriptionHelpFormatter,
+    )
+    top.add_argument("--version", action=Version, nargs=0, help="print the version")
+    commands = top.add_subparsers(dest="command", metavar="COMMAND", required=True)
+
+    def command(name: str, text: str) -> argparse.ArgumentParser:
+        added = commands.add_parser(
+            name,
+            help=text,
+            description=text,
+            epilog=EXAMPLES,
+            formatter_class=argparse.RawDescriptionHelpFormatter,
+        )
+        added.add_argument("--noise", type=float, help="noise multiplier of each step")
+        added.add_argument("--rate", type=float, help="Poisson sampling rate of each step")
+        added.add_argument("--steps", type=float, help="number of steps")
+        added.add_argument("--json", action="store_true", help="print one JSON object")
+        return added
+
+    for name, text, needs in (
+        ("epsilon", "the least epsilon at a delta", "--delta"),
+        ("delta", "the least delta at an epsilon", "--epsilon"),
+        ("tradeoff", "the best attacker at a false positive rate", "--fpr"),
+        ("explain", "theorems, papers, assumptions, and what every method says", "--delta"),
+        ("statement", "the guarantee in plain words", "--delta"),
+    ):
+        added = command(name, text)
+        added.add_argument(
+            "expression", nargs="?", help="the mechanism, unless --noise, --rate and --steps are given"
+        )
+        added.add_argument(needs, type=float, required=True)
+        if needs != "--delta" or name == "epsilon":
+            added.add_argument("--tolerance", type=float, default=1e-6, help="relative width to seek (1e-6)")
+        if name == "statement":
+            added.add_argument("--unit", default="record", help="what one record stands for (record)")
+    _add_calibrate(command("calibrate", "the noise, rate or steps that just meet a target"))
+    return top
+
+
+def _add_calibrate(added: argparse.ArgumentParser) -> None:
+    added.add_argument("--for", dest="sought", choices=("noise", "rate", "steps"), default="noise")
+    added.add_argument("--over", type=float, nargs=2, metavar=("LOW", "HIGH"), help="where to search")
+    added.add_argument("--epsilon", type=float)
+    added.add_argument("--delta", type=float)
+    added.add_argument("--advantage", type=float, help="target instead of epsilon and delta")
+    added.add_argument(
+        "--tolerance", type=float, default=1e-6, help="relative distance from the boundary (1e-6)"
+    )
+
+
+if __name__ == "__main__":
+    sys.exit(main())
