@@ -53,9 +53,10 @@ class Version(argparse.Action):
         from importlib.metadata import PackageNotFoundError, version
 
         try:
-            parser.exit(message=f"hush {version('hush')}\n")
+            print("hush", version("hush"))
         except PackageNotFoundError:
-            parser.exit(message="hush, run from its source\n")
+            print("hush, run from its source")
+        parser.exit()
 
 
 def main(argv: Sequence[str] | None = None) -> int:

@@ -138,12 +138,15 @@ def _text(arguments: Namespace, mechanism: Mechanism, text: str) -> str:
 
 
 def _fields(bound: Bound) -> dict[str, object]:
-    at = {
-        name: value
-        for name, value in (("delta", bound.delta), ("epsilon", bound.epsilon))
-        if value is not None
+    fields: dict[str, object] = {
+        "quantity": bound.quantity,
+        "lower": bound.lower,
+        "upper": bound.upper,
+        "delta": bound.delta,
+        "epsilon": bound.epsilon,
+        "route": bound.route,
     }
-    return {"quantity": bound.quantity, "lower": bound.lower, "upper": bound.upper, "route": bound.route} | at
+    return {name: value for name, value in fields.items() if value is not None}
 
 
 def _json(mechanism: Mechanism, fields: dict[str, object]) -> str:

@@ -118,7 +118,8 @@ class Product(Pair):
     @cached_property
     def largest_loss(self) -> float:
         """The largest finite loss of the whole, infinity where it has none."""
-        top = sum(n * pair.max_loss for pair, n in self.parts)
+        ends = [(float(p.law().losses.max()) if p.infinite else p.max_loss, n) for p, n in self.parts]
+        top = sum(n * end for end, n in ends)
         return top + 4 * UNIT * abs(top)
 
     def _ends(self, epsilon: float) -> Interval:
@@ -163,7 +164,7 @@ class Product(Pair):
         for route in self.routes:
             a, b = route.epsilon(target, tolerance, floor)
             low, high = max(low, a), min(high, b)
-            if high - low <= tolerance * high or high <= floor:
+            if high <= floor or high - low <= tolerance * high < math.inf:
                 break
         return min(low, high), high
 

@@ -79,7 +79,7 @@ class GridRoute:
             high = min(high, _root(lambda e, f=found.upper: f.log_delta(e, 1) - log_delta, limit, width))
             lower = lambda e, f=found.lower: f.log_delta(e, -1) - log_delta  # noqa: E731
             low = max(low, _root_below(lower, high, 0.1 / tilt, width))
-            if high - low <= tolerance * high:
+            if high - low <= tolerance * high < math.inf:
                 break
         return low, high
 
@@ -98,8 +98,12 @@ class DirectRoute:
     """Few losses on a lattice, convolved term by term: for tails that no tilt can follow."""
 
     parts: Parts
-    sizes: tuple[int, ...] = (1 << 10, 1 << 12)
     name: str = "grid, direct"
+
+    @property
+    def sizes(self) -> tuple[int, ...]:
+        """Lattice sizes to try: the last costs about a second, whatever the number of losses."""
+        return 1 << 10, max(1 << 11, 50_000 // sum(n for _, n in self.parts))
 
     def log_delta(self, epsilon: float, tolerance: float) -> Interval:
         low, high = -math.inf, 0.0
@@ -118,7 +122,7 @@ class DirectRoute:
             high = min(high, _root(lambda e, f=found.upper: f.log_delta(e, 1) - log_delta, 1.0, width))
             lower = lambda e, f=found.lower: f.log_delta(e, -1) - log_delta  # noqa: E731
             low = max(low, _root_below(lower, high, 1e-3 * high, width))
-            if high - low <= tolerance * high:
+            if high - low <= tolerance * high < math.inf:
                 break
         return low, high
 
@@ -136,14 +140,19 @@ class RenyiRoute:
 
     def log_delta(self, epsilon: float, tolerance: float) -> Interval:
         orders, best = contour.best_orders(self.laws, epsilon=epsilon)
-        return -math.inf, min(0.0, min(contour.markov_exponent(self.laws, c) - c * epsilon for c in self._near(orders, best)))
+        return -math.inf, min(0.0, *(self._exponent(c) - c * epsilon for c in self._near(orders, best)))
 
     def epsilon(self, log_delta: float, tolerance: float, floor: float = 0.0) -> Interval:
         orders, best = contour.best_orders(self.laws, log_delta=log_delta)
-        return 0.0, max(0.0, min((contour.markov_exponent(self.laws, c) - log_delta) / c for c in self._near(orders, best)))
+        return 0.0, max(0.0, min((self._exponent(c) - log_delta) / c for c in self._near(orders, best)))
+
+    def _exponent(self, c: float) -> float:
+        return contour.markov_exponent(self.laws, c)
 
     def _near(self, orders: contour.Orders, best: int) -> list[float]:
-        return [float(c) for c in orders.c[max(best - 1, 0) : best + 2]]
+        """Orders about the best one; where a moment there takes too much work, ever lower ones."""
+        near = [float(c) for c in orders.c[max(best - 1, 0) : best + 2]]
+        return near + [near[0] * 2.0**-k for k in range(1, 40, 3)]
 
 
 def _source(pair: Pair, times: int) -> grid.Source:

@@ -427,7 +427,7 @@ def epsilon_bounds(parts: Parts, log_delta: float, tolerance: float, floor: floa
             continue
         low, high, guess = found
         lower, upper = max(lower, low), min(upper, high)
-        if upper - lower <= tolerance * upper or upper == 0 or line.exhausted:
+        if upper - lower <= tolerance * upper < math.inf or upper == 0 or line.exhausted:
             break
     return lower, upper
 

@@ -9,6 +9,7 @@ from __future__ import annotations
 import math
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
+from functools import cached_property
 
 import numpy as np
 from scipy import fft
@@ -33,10 +34,14 @@ class Source:
     masses: Array
     times: int
 
-    @property
+    @cached_property
     def anchor(self) -> float:
-        """A point just below the heaviest atom: the lattice runs through it."""
-        return float(self.losses[np.argmax(self.masses)]) if len(self.losses) else 0.0
+        """A point of the lattice: the heaviest atom, or the lower end of the bulk, which may be narrower than a step."""
+        if len(self.losses):
+            return float(self.losses[np.argmax(self.masses)])
+        tails = self.tails
+        assert tails is not None
+        return -_boundary(lambda l: float(tails(np.array([-l]))[2][0]) > 1e-3, 1e-9)
 
 
 @dataclass(frozen=True)
@@ -318,17 +323,17 @@ def support(source: Source, log_cut: float) -> tuple[float, float]:
     return min(low, high, ends[0]), max(low, high, ends[1])
 
 
-def _boundary(inside: Callable[[float], bool]) -> float:
-    """Least point, to a thousandth of its size, from which on inside() is False (it may be negative)."""
+def _boundary(inside: Callable[[float], bool], width: float = 1e-3) -> float:
+    """Least point, to a relative width, from which on inside() is False (it may be negative)."""
     reach = 1.0
     while inside(reach) and reach < 1e6:
         reach *= 2
     low, high = -reach, reach
     while not inside(low) and low > -1e6:
         low *= 2
-    for _ in range(60):
+    for _ in range(100):
         middle = (low + high) / 2
         low, high = (middle, high) if inside(middle) else (low, middle)
-        if high - low <= 1e-3 * abs(high) + 1e-15:
+        if high - low <= width * abs(high) + 1e-18:
             break
     return high

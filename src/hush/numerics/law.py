@@ -215,6 +215,8 @@ class Normals:
             if not scan:
                 scan.extend(c + _NEAR for c in centres)
                 scan.extend(p + _NEAR for p, _ in self._crossings if low < p < high)
+                mode, width = self._mode(tilt, low, high)
+                scan.extend((mode + _NEAR, mode + width * _NEAR))
             scan.extend(p + w * _FINE for p, w in narrow)
             x = np.unique(np.concatenate(scan))
         density = (1 + tilt) * _log_mixture(self.above, x) - tilt * _log_mixture(self.below, x) - 0.5 * x * x
@@ -228,6 +230,17 @@ class Normals:
             first, last = max(int(inside[start]) - 1, 0), min(int(inside[end]) + 1, len(x) - 1)
             regions.append((float(x[first]), float(x[last])))
         return regions, peak
+
+    def _mode(self, tilt: float, low: float, high: float) -> tuple[float, float]:
+        """A mode of the tilted density between low and high, by halving, and its width."""
+        for _ in range(100):
+            middle = (low + high) / 2
+            if not low < middle < high:
+                break
+            slope, _, mean = self.loss_slopes(np.array([middle]))
+            low, high = (middle, high) if float(mean[0] + tilt * slope[0]) > middle else (low, middle)
+        bend = tilt * abs(float(self.loss_slopes(np.array([low]))[1][0]))
+        return low, 1 / math.sqrt(1 + bend)
 
     @cached_property
     def _crossings(self) -> list[tuple[float, float]]:

@@ -1,0 +1,84 @@
+"""Expressions on the command line against the same mechanisms in Python."""
+
+from __future__ import annotations
+
+import pytest
+
+import hush
+from hush import InvalidParameter, Mechanism, Relation
+from hush.app.cli import EXAMPLES
+from hush.app.expression import ATOMS, LONGEST, PIPES, parse
+
+STEP = hush.Gaussian(1.0).on(hush.Poisson(rate=0.01))
+
+SAME: dict[str, Mechanism] = {
+    "gaussian 1.0 | poisson 0.01 | repeat 10000": STEP.repeat(10_000),
+    "gaussian 1|poisson .01|repeat 1e4": STEP.repeat(10_000),
+    "  laplace   2  ": hush.Laplace(2.0),
+    "laplace 2 relation=replace": hush.Laplace(2.0, Relation.REPLACE),
+    "relation=replace laplace 2": hush.Laplace(2.0, Relation.REPLACE),
+    "laplace 2 relation=add_remove": hush.Laplace(2.0),
+    "discrete-gaussian 1.5": hush.DiscreteGaussian(1.5),
+    "discrete-gaussian 1.5 3": hush.DiscreteGaussian(1.5, 3),
+    "discrete-laplace 1.5 3": hush.DiscreteLaplace(1.5, 3),
+    "randomized-response 1 relation=replace": hush.RandomizedResponse(epsilon=1.0, relation=Relation.REPLACE),
+    "randomized-response 1 5 relation=add_remove": hush.RandomizedResponse(
+        epsilon=1.0, choices=5, relation=Relation.ADD_REMOVE
+    ),
+    "exponential 0.5": hush.Exponential(0.5),
+    "pure 0.5": hush.PureDP(0.5),
+    "approx 0.5 1e-8": hush.ApproxDP(0.5, 1e-8),
+    "gdp 1": hush.GaussianDP(1.0),
+    "zcdp 0.1": hush.ZCDP(0.1),
+    "tcdp 0.1 20": hush.TCDP(0.1, 20.0),
+    "gaussian 1 | group 3": hush.Gaussian(1.0).group(3),
+    "gaussian 1 | replace": hush.Gaussian(1.0).under(Relation.REPLACE),
+    "gaussian 1 | repeat 3 | poisson 0.01": hush.Gaussian(1.0).repeat(3).on(hush.Poisson(rate=0.01)),
+    "gaussian 1 | poisson 0.01 | repeat 5; laplace 2": STEP.repeat(5).then(hush.Laplace(2.0)),
+    "laplace 2 then gaussian 1 | poisson 0.01 then laplace 2": hush.sequence(
+        hush.Laplace(2.0), STEP, hush.Laplace(2.0)
+    ),
+}
+
+
+@pytest.mark.parametrize("text", SAME)
+def test_expression_is_the_mechanism(text: str) -> None:
+    assert parse(text) == SAME[text]
+
+
+def test_every_word_is_tried_and_in_the_help() -> None:
+    said = " ".join(SAME)
+    for word in (*ATOMS, *PIPES):
+        assert word in said
+        assert word in EXAMPLES
+
+
+@pytest.mark.parametrize(
+    ("text", "message"),
+    [
+        ("", "one of: gaussian"),
+        ("gaussian 1;", "one of: gaussian"),
+        ("gauss 1", "word='gauss'"),
+        ("gaussian 1 | poison 2", "one of: poisson, repeat, group, replace; got word='poison'"),
+        ("gaussian 1 |", "one of: poisson, repeat, group, replace"),
+        ("poisson 0.1", "word='poisson'"),
+        ("gaussian", "the form `gaussian NOISE`"),
+        ("gaussian 1 2", "the form `gaussian NOISE`"),
+        ("discrete-gaussian 1 2 3", "the form `discrete-gaussian SIGMA [SENSITIVITY]`"),
+        ("gaussian one", "gaussian needs a number; got word='one'"),
+        ("gaussian 1 | repeat 2.5", "a whole number times"),
+        ("gaussian 1 | poisson 2", "0 <= rate <= 1"),
+        ("gaussian -1", "noise_multiplier=-1.0"),
+        ("gaussian nan", "noise_multiplier=nan"),
+        ("gaussian 1 relation=other", "relation=replace or relation=add_remove"),
+        ("gaussian 1 relation=replace relation=replace", "relation=replace or relation=add_remove"),
+        ("randomized-response 1", "its relation"),
+        ("gaussian 1; gaussian 2 relation=replace", "mechanisms of one relation"),
+        ("gaussian 1" + " " * LONGEST, "at most 10000 characters"),
+    ],
+)
+def test_errors_name_the_word_and_what_is_allowed(text: str, message: str) -> None:
+    with pytest.raises(InvalidParameter) as caught:
+        parse(text)
+    assert message in str(caught.value)
+    assert "\n" not in str(caught.value)

@@ -1,0 +1,97 @@
+"""The statement in words: complete, and rounded to the safe side."""
+
+from __future__ import annotations
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+import hush
+from hush import statement
+from hush.questions.rounding import rounded_down, rounded_up
+
+TRAINING = hush.Gaussian(1.0).on(hush.Poisson(rate=0.01)).repeat(10_000)
+
+
+def test_it_names_all_that_a_reader_needs() -> None:
+    text = statement(TRAINING, delta=1e-5)
+    for part in (
+        "for every single record",
+        "add or remove one record",
+        "Poisson sampling at rate 0.01",
+        "10000 times",
+        "epsilon = 6.188 (rounded up)",
+        "delta = 1e-05",
+        "wrongly accuses 1% of the time",
+        "L2 sensitivity 1",
+        "the sample stays secret",
+    ):
+        assert part in text
+    assert "\n" not in text
+
+
+def test_the_attacker_is_the_tradeoff() -> None:
+    """Gaussian noise of multiplier 1: Φ(Φ^-1(0.01) + 1) = 0.09236, from the normal distribution alone."""
+    assert "recognises the record at most 9.24% of the time" in statement(hush.Gaussian(1.0), delta=1e-5)
+
+
+def test_another_unit_adds_its_assumption() -> None:
+    text = statement(hush.Laplace(1.0), delta=0.0, unit="patient")
+    assert "add or remove one patient" in text
+    assert "all data of one patient is one record of the dataset" in text
+    assert "all data of one" not in statement(hush.Laplace(1.0), delta=0.0)
+
+
+def test_pure_privacy_has_no_additional_probability() -> None:
+    text = statement(hush.Laplace(1.0), delta=0.0)
+    assert "epsilon = 1 (rounded up)" in text
+    assert "additional probability" not in text
+
+
+def test_the_relation_is_the_mechanisms_own() -> None:
+    text = statement(hush.Gaussian(1.0, hush.Relation.REPLACE), delta=1e-5)
+    assert "if you replace one record" in text
+
+
+def test_without_a_pair_the_attacker_is_left_out() -> None:
+    text = statement(hush.ZCDP(0.1), delta=1e-5)
+    assert "epsilon = 1.915 (rounded up)" in text
+    assert "attacker" not in text
+
+
+def test_no_finite_epsilon_is_no_privacy() -> None:
+    text = statement(hush.Gaussian(1.0), delta=0.0)
+    assert "It is not differentially private at delta = 0" in text
+    assert "factor" not in text
+
+
+def test_no_theorem_is_an_error() -> None:
+    with pytest.raises(hush.NotCovered):
+        statement(hush.RenyiDP(points=[(2, 0.1)]).group(3), delta=1e-5)
+
+
+@pytest.mark.parametrize("unit", ["", "  ", 3, None])
+def test_a_unit_is_a_word(unit: str) -> None:
+    with pytest.raises(hush.InvalidParameter, match="a unit"):
+        statement(hush.Laplace(1.0), delta=1e-5, unit=unit)
+
+
+def test_the_method_and_the_function_agree() -> None:
+    assert hush.Laplace(1.0).statement(delta=1e-5, unit="user") == statement(
+        hush.Laplace(1.0), delta=1e-5, unit="user"
+    )
+
+
+@given(st.floats(1e-300, 1e300), st.integers(1, 12))
+def test_rounding_keeps_its_side(value: float, digits: int) -> None:
+    low, high = float(rounded_down(value, digits)), float(rounded_up(value, digits))
+    assert low <= value <= high
+    assert high - low <= 1.001 * 10 ** (1 - digits) * value
+
+
+@pytest.mark.parametrize(
+    ("value", "up", "down"),
+    [(0.0, "0", "0"), (2.0, "2", "2"), (0.12341, "0.1235", "0.1234"), (1e10, "1e+10", "1e+10")],
+)
+def test_rounded_text(value: float, up: str, down: str) -> None:
+    assert (rounded_up(value, 4), rounded_down(value, 4)) == (up, down)
