@@ -158,7 +158,7 @@ class Product(Pair):
             return top, top
         if top <= floor:
             return 0.0, top
-        if self._log_variation <= target:
+        if self._negligible(target):
             return 0.0, 0.0
         low, high = 0.0, top
         for route in self.routes:
@@ -168,12 +168,16 @@ class Product(Pair):
                 break
         return min(low, high), high
 
-    @cached_property
-    def _log_variation(self) -> float:
-        """Upper bound on log delta(0): total variations add; and Pinsker, sqrt(KL/2)."""
+    def _negligible(self, log_delta: float) -> bool:
+        """Whether delta(0) is certainly below: total variations add; and Pinsker, sqrt(KL/2)."""
         added = sum(n * math.exp(pair.log_delta(0.0)[1]) for pair, n in self.parts)
-        divergence = sum(n * (tilt.mean + tilt.mean_error) for tilt, n in ((law.tilt(0.0), n) for law, n in self.laws))
-        return math.log(max(min(added, math.sqrt(max(divergence, 0.0) / 2) * (1 + 1e-9)), 1e-300))
+        if math.log(max(added, 1e-300)) <= log_delta:
+            return True
+        if log_delta < -7:
+            return False
+        tilts = [(law.tilt(0.0), n) for law, n in self.laws]
+        divergence = sum(n * (tilt.mean + tilt.mean_error) for tilt, n in tilts) * (1 + 1e-9)
+        return 0.5 * math.log(max(divergence / 2, 1e-300)) <= log_delta
 
     @property
     def count(self) -> int:

@@ -103,7 +103,7 @@ class DirectRoute:
     @property
     def sizes(self) -> tuple[int, ...]:
         """Lattice sizes to try: the last costs about a second, whatever the number of losses."""
-        return 1 << 10, max(1 << 11, 50_000 // sum(n for _, n in self.parts))
+        return 1 << 10, max(1 << 11, 25_000 // sum(n for _, n in self.parts))
 
     def log_delta(self, epsilon: float, tolerance: float) -> Interval:
         low, high = -math.inf, 0.0
