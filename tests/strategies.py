@@ -1,13 +1,15 @@
 """Hypothesis: random mechanism expressions over everything that hush exports.
 
 Ranges are moderate, so that one question takes milliseconds; extreme parameters are for tests/mechanisms/test_fuzz.py.
+An expression is written by a seeded `Random` that hypothesis draws, not choice by choice: twenty examples are then
+twenty different ones, where hypothesis alone prefers small leaves and neighbours of what it tried before.
 """
 
 from __future__ import annotations
 
-import math
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from dataclasses import fields, is_dataclass
+from random import Random
 
 from hypothesis import HealthCheck, Phase, settings
 from hypothesis import strategies as st
@@ -19,7 +21,7 @@ LAWS = settings(
     deadline=None,
     derandomize=True,
     database=None,
-    max_examples=25,
+    max_examples=20,
     phases=[Phase.explicit, Phase.generate],
     suppress_health_check=[HealthCheck.too_slow, HealthCheck.filter_too_much, HealthCheck.data_too_large],
 )
@@ -27,113 +29,106 @@ LAWS = settings(
 
 DELTAS = st.sampled_from([1e-9, 1e-6, 1e-3, 0.05])
 EPSILONS = st.sampled_from([0.0, 0.01, 0.1, 0.3, 0.7, 1.0, 1.5, 2.0, 3.0, 5.0])
+RATES = st.sampled_from([0.0, 0.001, 0.01, 0.03, 0.1, 0.25, 0.5, 0.9, 1.0])
+
+Writer = Callable[[Random], Mechanism]
 
 
-def numbers(low: float, high: float, count: int = 31) -> st.SearchStrategy[float]:
-    """Log-uniform, four digits: hypothesis prefers the ends of wide ranges, and failures are easy to type."""
-    ratio = math.log(high / low) / (count - 1)
-    return st.sampled_from([float(f"{low * math.exp(k * ratio):.4g}") for k in range(count)])
+def number(random: Random, low: float, high: float) -> float:
+    """Log-uniform, four digits: failures are easy to type."""
+    return float(f"{low * (high / low) ** random.random():.4g}")
 
 
-RATES = st.one_of(numbers(1e-3, 1.0), numbers(1e-3, 1.0), st.sampled_from([0.0, 0.01, 0.5, 1.0]))
+def rate(random: Random) -> float:
+    """A sampling rate, its ends included."""
+    return random.choice([number(random, 1e-3, 1.0), number(random, 1e-3, 1.0), 0.0, 0.01, 0.5, 1.0])
 
 
-def probabilities(size: int) -> st.SearchStrategy[list[float]]:
-    """So many probabilities, zeros among them."""
-    weights = st.lists(st.integers(0, 20), min_size=size, max_size=size).filter(lambda w: sum(w) > 0)
-    return weights.map(lambda w: [x / sum(w) for x in w])
+def probabilities(random: Random, size: int) -> list[float]:
+    """So many probabilities; all but the first may be zero."""
+    weights = [random.randint(1, 20), *(random.choice([0, 1, 2, 5, 20]) for _ in range(size - 1))]
+    return [w / sum(weights) for w in weights]
 
 
-@st.composite
-def tables(draw: st.DrawFn, relation: Relation) -> Mechanism:
-    """A pair supplied as probabilities, disjoint supports excepted (nothing is private there)."""
-    size = draw(st.integers(2, 4))
-    p, q = draw(probabilities(size)), draw(probabilities(size).filter(lambda q: q[0] > 0))
-    p = p if any(a > 0 and b > 0 for a, b in zip(p, q, strict=True)) else q
-    return hush.FromPair.of(p, q, relation=relation)
+def table(random: Random, relation: Relation) -> Mechanism:
+    """A pair supplied as probabilities."""
+    size = random.randint(2, 4)
+    return hush.FromPair.of(probabilities(random, size), probabilities(random, size), relation=relation)
 
 
-@st.composite
-def stated_curves(draw: st.DrawFn, relation: Relation) -> Mechanism:
-    """A stated Rényi curve at a few orders."""
-    orders = sorted(draw(st.sets(st.sampled_from([1.5, 2.0, 4.0, 8.0, 32.0, 128.0]), min_size=1)))
-    divergences = sorted(draw(st.lists(numbers(1e-3, 2.0), min_size=len(orders), max_size=len(orders))))
-    return hush.RenyiDP(points=list(zip(orders, divergences, strict=True)), relation=relation)
+def stated_curve(random: Random, relation: Relation) -> Mechanism:
+    """A Rényi curve at a few orders."""
+    orders = random.sample([1.5, 2.0, 4.0, 8.0, 32.0, 128.0], random.randint(1, 4))
+    values = sorted(number(random, 1e-3, 2.0) for _ in orders)
+    return hush.RenyiDP(points=list(zip(sorted(orders), values, strict=True)), relation=relation)
 
 
-@st.composite
-def stated_profiles(draw: st.DrawFn, relation: Relation) -> Mechanism:
+def stated_profile(random: Random, relation: Relation) -> Mechanism:
     """Several (epsilon, delta) points; they need not lie on one curve."""
-    points = draw(st.lists(st.tuples(numbers(0.05, 2.0), numbers(1e-9, 0.05)), min_size=2, max_size=4))
+    points = [(number(random, 0.05, 2.0), number(random, 1e-9, 0.05)) for _ in range(random.randint(2, 4))]
     return hush.ApproxDP(points=points, relation=relation)
 
 
-def _pair_leaves(relation: Relation) -> list[st.SearchStrategy[Mechanism]]:
-    said = st.just(relation)
-    return [
-        st.builds(hush.Gaussian, numbers(0.5, 8.0), said),
-        st.builds(hush.Laplace, numbers(0.4, 8.0), said),
-        st.builds(hush.DiscreteGaussian, numbers(0.5, 8.0), st.integers(1, 2), said),
-        st.builds(hush.DiscreteLaplace, numbers(0.4, 8.0), st.integers(1, 3), said),
-        st.builds(hush.RandomizedResponse, epsilon=numbers(0.05, 3.0), choices=st.integers(2, 5), relation=said),
-        st.builds(hush.Exponential, numbers(0.05, 3.0), said),
-        st.builds(hush.PureDP, numbers(0.01, 2.0), said),
-        st.builds(hush.ApproxDP, numbers(0.01, 2.0), st.sampled_from([0.0, 1e-8, 1e-4]), relation=said),
-        stated_profiles(relation),
-        st.builds(hush.GaussianDP, numbers(0.1, 2.0), said),
-        tables(relation),
+def pair_leaf(random: Random, relation: Relation = Relation.ADD_REMOVE) -> Mechanism:
+    """A mechanism with a dominating pair."""
+    options: list[Writer] = [
+        lambda r: hush.Gaussian(number(r, 0.5, 8.0), relation),
+        lambda r: hush.Laplace(number(r, 0.4, 8.0), relation),
+        lambda r: hush.DiscreteGaussian(number(r, 0.5, 8.0), r.randint(1, 2), relation),
+        lambda r: hush.DiscreteLaplace(number(r, 0.4, 8.0), r.randint(1, 3), relation),
+        lambda r: hush.RandomizedResponse(epsilon=number(r, 0.05, 3.0), choices=r.randint(2, 5), relation=relation),
+        lambda r: hush.Exponential(number(r, 0.05, 3.0), relation),
+        lambda r: hush.PureDP(number(r, 0.01, 2.0), relation),
+        lambda r: hush.ApproxDP(number(r, 0.01, 2.0), r.choice([0.0, 1e-8, 1e-4]), relation=relation),
+        lambda r: hush.GaussianDP(number(r, 0.1, 2.0), relation),
+        lambda r: stated_profile(r, relation),
+        lambda r: table(r, relation),
     ]
+    return random.choice(options)(random)
 
 
-def _curve_leaves(relation: Relation) -> list[st.SearchStrategy[Mechanism]]:
-    said = st.just(relation)
-    return [
-        st.builds(hush.ZCDP, numbers(1e-3, 1.0), said),
-        st.builds(hush.TCDP, numbers(1e-3, 0.5), numbers(2.0, 100.0), said),
-        stated_curves(relation),
+def curve_leaf(random: Random, relation: Relation = Relation.ADD_REMOVE) -> Mechanism:
+    """A mechanism known by a Rényi curve alone."""
+    options: list[Writer] = [
+        lambda r: hush.ZCDP(number(r, 1e-3, 1.0), relation),
+        lambda r: hush.TCDP(number(r, 1e-3, 0.5), number(r, 2.0, 100.0), relation),
+        lambda r: stated_curve(r, relation),
     ]
+    return random.choice(options)(random)
 
 
-def pair_leaves(relation: Relation = Relation.ADD_REMOVE) -> st.SearchStrategy[Mechanism]:
-    """Mechanisms with a dominating pair."""
-    return st.one_of(_pair_leaves(relation))
+def leaf(random: Random, relation: Relation = Relation.ADD_REMOVE) -> Mechanism:
+    """Any mechanism that stands for itself; one in five is known by a curve alone."""
+    return (curve_leaf if random.random() < 0.2 else pair_leaf)(random, relation)
 
 
-def curve_leaves(relation: Relation = Relation.ADD_REMOVE) -> st.SearchStrategy[Mechanism]:
-    """Mechanisms known by a Rényi curve alone."""
-    return st.one_of(_curve_leaves(relation))
-
-
-def leaves(relation: Relation = Relation.ADD_REMOVE) -> st.SearchStrategy[Mechanism]:
-    """Any mechanism that stands for itself."""
-    return st.one_of(_pair_leaves(relation) + _curve_leaves(relation))
-
-
-@st.composite
-def expressions(draw: st.DrawFn, relation: Relation = Relation.ADD_REMOVE, depth: int = 3) -> Mechanism:
-    """Anything that can be written down, exactly so many combinators deep; some of it is covered by no theorem."""
+def expression(random: Random, relation: Relation, depth: int) -> Mechanism:
+    """Anything that can be written down, so many combinators deep; some of it is covered by no theorem."""
     if depth == 0:
-        return draw(leaves(relation))
+        return leaf(random, relation)
     side = "beside" if relation is Relation.ADD_REMOVE else "under"
-    verb = draw(st.sampled_from(["on", "repeat", "then", "group", side]))
+    verb = random.choice(["on", "repeat", "then", "group", side])
     if verb == "under":
-        return draw(expressions(Relation.ADD_REMOVE, depth - 1)).under(Relation.REPLACE)
-    inner = draw(expressions(relation, depth - 1))
+        return expression(random, Relation.ADD_REMOVE, depth - 1).under(Relation.REPLACE)
+    inner = expression(random, relation, depth - 1)
     if verb == "on":
-        return inner.on(hush.Poisson(rate=draw(RATES)))
+        return inner.on(hush.Poisson(rate=rate(random)))
     if verb == "repeat":
-        return inner.repeat(draw(st.integers(0, 12)))
+        return inner.repeat(random.randint(0, 12))
     if verb == "group":
-        return inner.group(draw(st.integers(1, 3)))
-    other = draw(expressions(relation, draw(st.integers(0, depth - 1))))
+        return inner.group(random.randint(1, 3))
+    other = expression(random, relation, random.randint(0, depth - 1))
     return inner.then(other) if verb == "then" else inner.beside(other)
 
 
-@st.composite
-def any_expression(draw: st.DrawFn, depth: int = 3) -> Mechanism:
-    """Under either relation, up to so many combinators deep."""
-    relation = draw(st.sampled_from([Relation.ADD_REMOVE, Relation.ADD_REMOVE, Relation.REPLACE]))
-    return draw(expressions(relation, draw(st.integers(0, depth))))
+def plain_expression(random: Random, depth: int) -> Mechanism:
+    """Samples of leaves, repeated (depth 1), in sequence (depth 2): both engines can compose them without a table."""
+    step = pair_leaf(random)
+    if random.random() < 0.5:
+        step = step.on(hush.Poisson(rate=rate(random)))
+    if depth >= 1:
+        step = step.repeat(random.choice([1, 2, 5, 12, 100, 1000]))
+    return step.then(plain_expression(random, 1)) if depth == 2 and random.random() < 0.5 else step
 
 
 def is_covered(mechanism: Mechanism) -> bool:
@@ -149,20 +144,35 @@ def is_covered(mechanism: Mechanism) -> bool:
     return True
 
 
+# -- as strategies -----------------------------------------------------------------------------------------------
+
+RANDOM = st.randoms(use_true_random=True)
+
+
+def leaves(relation: Relation = Relation.ADD_REMOVE) -> st.SearchStrategy[Mechanism]:
+    """Any mechanism that stands for itself."""
+    return RANDOM.map(lambda r: leaf(r, relation))
+
+
+def add_remove(depth: int = 2) -> st.SearchStrategy[Mechanism]:
+    """Expressions under ADD_REMOVE up to so many combinators deep."""
+    return RANDOM.map(lambda r: expression(r, Relation.ADD_REMOVE, r.randint(0, depth)))
+
+
+def any_expression(depth: int = 3) -> st.SearchStrategy[Mechanism]:
+    """Expressions under either relation, up to so many combinators deep."""
+    relations = [Relation.ADD_REMOVE, Relation.ADD_REMOVE, Relation.REPLACE]
+    return RANDOM.map(lambda r: expression(r, r.choice(relations), r.randint(0, depth)))
+
+
 def covered(depth: int = 2) -> st.SearchStrategy[Mechanism]:
     """Expressions that have an answer."""
     return any_expression(depth).filter(is_covered)
 
 
-@st.composite
-def plain(draw: st.DrawFn, depth: int = 2) -> Mechanism:
-    """Expressions under ADD_REMOVE that both engines can compose without a table: samples of leaves, in sequence."""
-    step = draw(pair_leaves())
-    if draw(st.booleans()):
-        step = step.on(hush.Poisson(rate=draw(RATES)))
-    if depth >= 1:
-        step = step.repeat(draw(st.one_of(st.integers(1, 12), st.sampled_from([100, 1000]))))
-    return step.then(draw(plain(1))) if depth == 2 and draw(st.booleans()) else step
+def plain(depth: int = 2) -> st.SearchStrategy[Mechanism]:
+    """Expressions for the engines alone, under ADD_REMOVE."""
+    return RANDOM.map(lambda r: plain_expression(r, depth))
 
 
 def parts_of(value: object) -> Iterator[object]:

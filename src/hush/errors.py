@@ -1,8 +1,8 @@
 """What can go wrong, by name.
 
-    HushError
-    |-- InvalidParameter   a value breaks a stated rule: the message has field, rule and value
-    `-- NotCovered         no theorem is known for this; the message says which one is missing, and what is covered
+HushError
+|-- InvalidParameter   a value breaks a stated rule: the message has field, rule and value
+`-- NotCovered         no theorem is known for this; the message says which one is missing, and what is covered
 
 """
 

@@ -108,12 +108,8 @@ def test_calibrate_noise_by_default(capsys: pytest.CaptureFixture[str]) -> None:
 
 
 def test_calibrate_for_rate_and_steps(capsys: pytest.CaptureFixture[str]) -> None:
-    rate = Ran(
-        capsys, "calibrate", "--for", "rate", *TARGET, "--noise", "2", "--steps", "1000", "--json"
-    ).json
-    steps = Ran(
-        capsys, "calibrate", "--for", "steps", *TARGET, "--noise", "2", "--rate", "0.02", "--json"
-    ).json
+    rate = Ran(capsys, "calibrate", "--for", "rate", *TARGET, "--noise", "2", "--steps", "1000", "--json").json
+    steps = Ran(capsys, "calibrate", "--for", "steps", *TARGET, "--noise", "2", "--rate", "0.02", "--json").json
     assert (rate["sought"], steps["sought"]) == ("rate", "steps")
     assert isinstance(steps["value"], int)
     for found in (rate, steps):
@@ -152,9 +148,7 @@ def test_calibrate_for_an_advantage_over_a_range(capsys: pytest.CaptureFixture[s
         (["tradeoff", "gaussian 1", "--fpr", "2"], "0 <= false_positive_rate <= 1"),
     ],
 )
-def test_bad_usage_is_one_line_and_code_2(
-    capsys: pytest.CaptureFixture[str], words: list[str], message: str
-) -> None:
+def test_bad_usage_is_one_line_and_code_2(capsys: pytest.CaptureFixture[str], words: list[str], message: str) -> None:
     ran = Ran(capsys, *words)
     assert ran.code == 2
     assert ran.out == ""

@@ -12,9 +12,9 @@ from hush import Relation
 from hush.curves.pair import Pair
 from hush.mechanisms.mechanism import NONE, exactly
 from tests.laws.comparison import agree, overlap
-from tests.strategies import DELTAS, EPSILONS, LAWS, covered, expressions, is_covered
+from tests.strategies import DELTAS, EPSILONS, LAWS, add_remove, covered, is_covered
 
-PAIRED = expressions(Relation.ADD_REMOVE, 2).filter(is_covered)
+PAIRED = add_remove(2).filter(is_covered)
 SIGNED = st.floats(-4.0, 4.0)
 
 

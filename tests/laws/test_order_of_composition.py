@@ -8,9 +8,9 @@ from hypothesis import given
 import hush
 from hush import Relation
 from tests.laws.comparison import agree
-from tests.strategies import DELTAS, LAWS, expressions, is_covered, plain
+from tests.strategies import DELTAS, LAWS, add_remove, is_covered, plain
 
-STEP = expressions(Relation.ADD_REMOVE, 1).filter(is_covered)
+STEP = add_remove(1).filter(is_covered)
 
 
 @LAWS

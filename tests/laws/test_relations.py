@@ -8,9 +8,9 @@ from hypothesis import assume, given
 
 import hush
 from hush import Relation
-from tests.strategies import DELTAS, EPSILONS, LAWS, expressions, is_covered
+from tests.strategies import DELTAS, EPSILONS, LAWS, add_remove, is_covered
 
-ADD_REMOVE = expressions(Relation.ADD_REMOVE, 2).filter(is_covered)
+ADD_REMOVE = add_remove(2).filter(is_covered)
 
 
 @LAWS

@@ -87,9 +87,7 @@ def test_whole_number_of_steps() -> None:
 def test_whole_number_whose_cost_falls() -> None:
     """More noise in whole units: rounded up, not down."""
     found = calibrate(lambda noise: hush.Gaussian(noise), over=(1, 1000), epsilon=1.0, delta=1e-6)
-    assert found.value == math.ceil(
-        calibrate(hush.Gaussian, over=(1.0, 1000.0), epsilon=1.0, delta=1e-6).value
-    )
+    assert found.value == math.ceil(calibrate(hush.Gaussian, over=(1.0, 1000.0), epsilon=1.0, delta=1e-6).value)
 
 
 def test_advantage_is_a_target() -> None:
@@ -200,3 +198,10 @@ def test_search_says_where_the_cost_falls() -> None:
     with pytest.raises(NotRising):
         search.run(start=math.log(3.9))
         search.run(start=math.log(2.1))
+
+
+def test_search_on_a_line_takes_four_looks() -> None:
+    """Two for the slope, one at the boundary, one across it."""
+    search = Search(lambda x: 3 * math.log(x) - 1, Scale(0.1, 100.0, rising=True), goal=1e-9)
+    search.run(start=0.0)
+    assert search.looks == 4

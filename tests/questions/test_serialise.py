@@ -25,9 +25,7 @@ EACH: dict[str, Mechanism] = {
     "laplace": hush.Laplace(math.pi, Relation.REPLACE),
     "discrete_gaussian": hush.DiscreteGaussian(1.5, 3),
     "discrete_laplace": hush.DiscreteLaplace(1.5, 3),
-    "randomized_response": hush.RandomizedResponse(
-        truth_probability=0.9, choices=7, relation=Relation.REPLACE
-    ),
+    "randomized_response": hush.RandomizedResponse(truth_probability=0.9, choices=7, relation=Relation.REPLACE),
     "exponential": hush.Exponential(1 / 3),
     "pure_dp": hush.PureDP(0.0),
     "approx_dp": hush.ApproxDP(points=[(0.5, 1e-3), (1.0, 1e-300)]),

@@ -77,9 +77,7 @@ def test_a_unit_is_a_word(unit: str) -> None:
 
 
 def test_the_method_and_the_function_agree() -> None:
-    assert hush.Laplace(1.0).statement(delta=1e-5, unit="user") == statement(
-        hush.Laplace(1.0), delta=1e-5, unit="user"
-    )
+    assert hush.Laplace(1.0).statement(delta=1e-5, unit="user") == statement(hush.Laplace(1.0), delta=1e-5, unit="user")
 
 
 @given(st.floats(1e-300, 1e300), st.integers(1, 12))

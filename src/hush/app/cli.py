@@ -117,9 +117,7 @@ def parser() -> Parser:
         ("statement", "the guarantee in plain words", "--delta"),
     ):
         added = command(name, text)
-        added.add_argument(
-            "expression", nargs="?", help="the mechanism, unless --noise, --rate and --steps are given"
-        )
+        added.add_argument("expression", nargs="?", help="the mechanism, unless --noise, --rate and --steps are given")
         added.add_argument(needs, type=float, required=True)
         if needs != "--delta" or name == "epsilon":
             added.add_argument("--tolerance", type=float, default=1e-6, help="relative width to seek (1e-6)")
@@ -135,9 +133,7 @@ def _add_calibrate(added: argparse.ArgumentParser) -> None:
     added.add_argument("--epsilon", type=float)
     added.add_argument("--delta", type=float)
     added.add_argument("--advantage", type=float, help="target instead of epsilon and delta")
-    added.add_argument(
-        "--tolerance", type=float, default=1e-6, help="relative distance from the boundary (1e-6)"
-    )
+    added.add_argument("--tolerance", type=float, default=1e-6, help="relative distance from the boundary (1e-6)")
 
 
 if __name__ == "__main__":

@@ -39,9 +39,7 @@ def _mechanism(arguments: Namespace) -> Mechanism:
         return parse(arguments.expression)
     if len(given) < len(short):
         missing = [f"--{name}" for name in short if name not in given]
-        raise InvalidParameter(
-            "hush", "an expression, or all of --noise, --rate and --steps", missing=missing
-        )
+        raise InvalidParameter("hush", "an expression, or all of --noise, --rate and --steps", missing=missing)
     return _training(**short)
 
 
@@ -90,9 +88,7 @@ def _calibrate(arguments: Namespace) -> str:
         )
     missing = [f"--{name}" for name, value in given.items() if value is None]
     if missing:
-        raise InvalidParameter(
-            "hush calibrate", f"{' and '.join(f'--{name}' for name in given)}", missing=missing
-        )
+        raise InvalidParameter("hush calibrate", f"{' and '.join(f'--{name}' for name in given)}", missing=missing)
     over = tuple(arguments.over or OVER[sought])
     if sought == "steps":
         over = tuple(int(end) if end == math.floor(end) else end for end in over)

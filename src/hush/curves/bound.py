@@ -49,7 +49,9 @@ class Bound:
     def __repr__(self) -> str:
         shown = self.digits
         rest = "".join(
-            f", {name}={value:.6g}" for name, value in (("delta", self.delta), ("epsilon", self.epsilon)) if value is not None
+            f", {name}={value:.6g}"
+            for name, value in (("delta", self.delta), ("epsilon", self.epsilon))
+            if value is not None
         )
         dots = "..." if self.lower != self.upper and not shown.startswith("<") and " to " not in shown else ""
         return f"Bound({self.quantity}={shown}{dots}, lower={self.lower:.10g}, upper={self.upper:.10g}{rest})"

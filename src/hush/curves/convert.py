@@ -44,7 +44,7 @@ def _check_order(order: float) -> None:
 
 
 def best_order(objective: Callable[[float], float], largest: float = 1e6) -> tuple[float, float]:
-    """Minimise over all real orders in (1, largest]: a scan on a logarithmic scale of order - 1, then golden section."""
+    """Minimise over all real orders in (1, largest]: a scan on a logarithmic scale, then golden section."""
     steps = [10 ** (k / 8) for k in range(-32, int(8 * math.log10(largest)) + 1)]
     values = [objective(1 + step) for step in steps]
     best = min(range(len(steps)), key=values.__getitem__)
@@ -83,7 +83,7 @@ def amplify_inverse(epsilon: float, delta: float, rate: float) -> tuple[float, f
 
 
 def group_delta(epsilon: float, delta: float, size: int) -> tuple[float, float]:
-    """A group of this size under (epsilon, delta)-DP: (t eps, delta (e^{t eps} - 1)/(e^eps - 1)) (Vadhan 2017, Lemma 2.2).
+    """A group of t records: (t eps, delta (e^{t eps} - 1)/(e^eps - 1)) (Vadhan 2017, Lemma 2.2).
 
     >>> group_delta(0.5, 1e-6, 2)
     (1.0, 2.6487212...e-06)
@@ -98,4 +98,6 @@ def advanced_composition(epsilon: float, delta: float, times: int, slack: float)
     >>> advanced_composition(0.5, 1e-8, 30, 1e-7)
     (25.279820146..., 4e-07)
     """
-    return epsilon * math.sqrt(2 * times * -math.log(slack)) + times * epsilon * math.expm1(epsilon), times * delta + slack
+    return epsilon * math.sqrt(2 * times * -math.log(slack)) + times * epsilon * math.expm1(
+        epsilon
+    ), times * delta + slack

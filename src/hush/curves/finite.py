@@ -104,7 +104,11 @@ class FinitePair(Pair):
 
     def swap(self) -> FinitePair:
         return FinitePair(
-            -self.losses[::-1], self.q_mass[::-1].copy(), self.at_minus_infinity, self.at_infinity, self.lattice
+            -self.losses[::-1],
+            self.q_mass[::-1].copy(),
+            self.at_minus_infinity,
+            self.at_infinity,
+            self.lattice,
         )
 
     def law(self) -> Law:

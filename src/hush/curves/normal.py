@@ -76,7 +76,10 @@ class NormalPair(Pair):
             return sum(w for a, w in mixture if a == place)
 
         share = Share(
-            weight(self.above, high), weight(self.below, high), weight(self.above, low), weight(self.below, low)
+            weight(self.above, high),
+            weight(self.below, high),
+            weight(self.above, low),
+            weight(self.below, low),
         )
         return NormalPair.shifted(high - low), share
 
@@ -103,16 +106,16 @@ class NormalPair(Pair):
 
     def _sum_past(self, epsilon: float) -> Interval:
         """The profile of discrete noise: a sum over the integers past the threshold, in log-space."""
-        assert self.spacing
+        spacing = self.spacing or 1.0
         if epsilon >= self.max_loss:
             return -math.inf, -math.inf
-        span = np.arange(-2, math.ceil(45 / self.spacing) + 2)
+        span = np.arange(-2, math.ceil(45 / spacing) + 2)
         ends = [a for a, _ in self.above]
         start = self._threshold(epsilon)
         if self._rising:
-            x = self.spacing * (max(math.floor(start / self.spacing), math.floor((min(ends) - 40) / self.spacing)) + span)
+            x = spacing * (max(math.floor(start / spacing), math.floor((min(ends) - 40) / spacing)) + span)
         else:
-            x = self.spacing * (min(math.ceil(start / self.spacing), math.ceil((max(ends) + 40) / self.spacing)) - span)
+            x = spacing * (min(math.ceil(start / spacing), math.ceil((max(ends) + 40) / spacing)) - span)
         gap = self._piece.loss(x) - epsilon
         past = gap > 0
         x, gap = x[past], gap[past]
@@ -120,7 +123,9 @@ class NormalPair(Pair):
             return -math.inf, -math.inf
         log_terms = self._piece.log_mass(x) + np.log(-np.expm1(-gap))
         value = float(np.logaddexp.reduce(log_terms))
-        slack = 32 * UNIT * (1 + float(np.abs(x).max()) ** 2 + abs(epsilon)) + 1e-15 / max(float(gap.max()), 1e-15) * UNIT
+        slack = (
+            32 * UNIT * (1 + float(np.abs(x).max()) ** 2 + abs(epsilon)) + 1e-15 / max(float(gap.max()), 1e-15) * UNIT
+        )
         return value - slack, min(value + slack, 0.0)
 
     @property
@@ -148,7 +153,12 @@ class NormalPair(Pair):
         if distance is not None:
             z = losses / distance
             half = distance / 2
-            return special.ndtr(half - z), special.ndtr(-half - z), special.ndtr(z - half), special.ndtr(z + half)
+            return (
+                special.ndtr(half - z),
+                special.ndtr(-half - z),
+                special.ndtr(z - half),
+                special.ndtr(z + half),
+            )
         if self._share:
             base, share = self._share
             return share.tails(losses, base)
@@ -158,18 +168,21 @@ class NormalPair(Pair):
         if not self._rising:
             x = -x
         side = 1.0 if self._rising else -1.0
-        ups = [sum(w * special.ndtr(side * a - x) for a, w in m) for m in (self.above, self.below)]
-        downs = [sum(w * special.ndtr(x - side * a) for a, w in m) for m in (self.above, self.below)]
-        return ups[0], ups[1], downs[0], downs[1]
-
+        both = (self.above, self.below)
+        p_up, q_up = (np.sum([w * special.ndtr(side * a - x) for a, w in m], axis=0) for m in both)
+        p_down, q_down = (np.sum([w * special.ndtr(x - side * a) for a, w in m], axis=0) for m in both)
+        return p_up, q_up, p_down, q_down
 
     @cached_property
     def _table(self) -> FinitePair:
         """Discrete noise as a table of all integers that floats can weigh."""
-        assert self.spacing
+        spacing = self.spacing or 1.0
         places = [a for a, _ in self.above + self.below]
-        low, high = math.floor((min(places) - 36) / self.spacing), math.ceil((max(places) + 36) / self.spacing)
-        x = self.spacing * np.arange(low, high + 1)
+        low, high = (
+            math.floor((min(places) - 36) / spacing),
+            math.ceil((max(places) + 36) / spacing),
+        )
+        x = spacing * np.arange(low, high + 1)
         losses, mass = self._piece.loss(x), np.exp(self._piece.log_mass(x))
         order = np.argsort(losses, kind="stable")
         return FinitePair(losses[order], mass[order])

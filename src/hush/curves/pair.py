@@ -9,10 +9,9 @@ from __future__ import annotations
 import math
 from abc import ABC, abstractmethod
 from dataclasses import dataclass
-from functools import lru_cache
+from functools import cache
 
 import numpy as np
-from numpy.typing import NDArray
 
 from hush.errors import NotCovered
 from hush.numerics.law import UNIT, Array, Law
@@ -21,6 +20,11 @@ from hush.numerics.roots import decreasing_root
 
 Interval = tuple[float, float]
 """Certified lower and upper bound."""
+
+
+def exact(value: float) -> Interval:
+    """The interval of one value."""
+    return value, value
 
 
 class Pair(ABC):
@@ -52,7 +56,7 @@ class Pair(ABC):
         raise NotCovered(f"{type(self).__name__} has no analytic law of its loss; it is composed through a table")
 
     def epsilon(self, log_delta: float, tolerance: float = 1e-9, floor: float = 0.0) -> Interval:
-        """Bounds on the least epsilon >= 0 with delta(epsilon) <= e^log_delta; below the floor an upper bound will do."""
+        """Bounds on the least epsilon >= 0 with delta <= e^log_delta; below the floor an upper bound will do."""
         return invert(self, log_delta, tolerance, floor)
 
     def renyi(self, order: float) -> Interval:
@@ -79,7 +83,7 @@ class Pair(ABC):
             return math.inf
         return float(law.losses[law.masses > 0].max(initial=0.0))
 
-    def moments(self, s: NDArray[np.complex128] | complex | float) -> NDArray[np.complex128]:
+    def moments(self, s: Array | complex | float) -> Array:
         """log E_P e^{sL} at complex s (all with one real part)."""
         s = np.atleast_1d(np.asarray(s, dtype=complex))
         c = float(s.real[0])
@@ -105,7 +109,7 @@ def invert(pair: Pair, log_delta: float, tolerance: float, floor: float = 0.0) -
     if pair.infinite > math.exp(log_delta) * (1 + 4 * UNIT):
         return math.inf, math.inf
 
-    @lru_cache(maxsize=None)
+    @cache
     def profile(epsilon: float) -> Interval:
         return pair.log_delta(epsilon, tolerance)
 
@@ -165,7 +169,7 @@ class Share:
             else:
                 ratio = math.expm1(epsilon) / lead
                 if ratio <= -1:
-                    return (math.log(-math.expm1(epsilon)),) * 2
+                    return exact(math.log(-math.expm1(epsilon)))
                 inner = math.log1p(ratio)
             low, high = base.log_delta(inner, tolerance)
             slack = 8 * UNIT * (1 + abs(math.log(lead)))
@@ -174,10 +178,10 @@ class Share:
         if rest <= 0:
             return -math.inf, -math.inf
         if lead == 0:
-            return (math.log(rest),) * 2
+            return exact(math.log(rest))
         ratio = math.expm1(epsilon) / rest
         if ratio <= -1:
-            return (math.log(-math.expm1(epsilon)),) * 2
+            return exact(math.log(-math.expm1(epsilon)))
         low, high = base.swap().log_delta(math.log1p(ratio), tolerance)
         return math.log(rest) + low - 8 * UNIT, min(math.log(rest) + high + 8 * UNIT, 0.0)
 

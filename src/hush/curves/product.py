@@ -11,11 +11,11 @@ import numpy as np
 
 from hush.curves.finite import FinitePair
 from hush.curves.normal import NormalPair
-from hush.curves.pair import Interval, Pair, Share
+from hush.curves.pair import Interval, Pair, Share, exact
 from hush.curves.routes import FULL, QUICK, ContourRoute, DirectRoute, GridRoute, RenyiRoute, Route
 from hush.errors import NotCovered
 from hush.numerics.contour import common_lattice
-from hush.numerics.grid import Composed
+from hush.numerics.grid import Composed, Convolved
 from hush.numerics.law import UNIT, Array, Law
 
 FEW = 16
@@ -75,7 +75,7 @@ class Product(Pair):
 
     def log_delta(self, epsilon: float, tolerance: float = 1e-7) -> Interval:
         if not self.parts:
-            return (math.log(-math.expm1(epsilon)),) * 2 if epsilon < 0 else (-math.inf, -math.inf)
+            return exact(math.log(-math.expm1(epsilon))) if epsilon < 0 else (-math.inf, -math.inf)
         low, high = self._finite_log_delta(epsilon, tolerance)
         if self._log_finite == 0:
             return low, high
@@ -310,7 +310,7 @@ class Sketch(Pair):
         raise NotCovered("a sketch gives upper bounds only")
 
     @cached_property
-    def _composed(self) -> tuple[Composed, ...]:
+    def _composed(self) -> tuple[Composed | Convolved, ...]:
         route = GridRoute(self.product.parts, self.product.laws)
         return tuple(route.bracket(1 << 16, log_delta).upper for log_delta in (-1.0, -12.0, -26.0))
 
@@ -336,7 +336,7 @@ def _sketched(pair: Pair) -> Pair:
 
 
 def tabulate(pair: Pair, points: int = 300) -> FinitePair:
-    """A finite pair above any pair: upper bounds on its profile at many epsilons, joined by lines (connect the dots)."""
+    """A finite pair above any pair: upper bounds on its profile at many epsilons, joined by lines."""
     sketch, mirror = _sketched(pair), _sketched(pair.swap())
     reaches = []
     for side in (sketch, mirror):
@@ -345,7 +345,8 @@ def tabulate(pair: Pair, points: int = 300) -> FinitePair:
     if not all(math.isfinite(reach) for reach in reaches):
         raise NotCovered("a table of this profile needs a finite epsilon at some delta below 1")
     sides = [
-        reach * np.concatenate([np.linspace(0, 1.1, points // 2), np.geomspace(1e-4, 0.1, points // 10)]) for reach in reaches
+        reach * np.concatenate([np.linspace(0, 1.1, points // 2), np.geomspace(1e-4, 0.1, points // 10)])
+        for reach in reaches
     ]
     epsilons = np.unique(np.concatenate([sides[0], -sides[1]]))
     deltas = np.array([math.exp(sketch.log_delta(float(e), 1e-4)[1]) for e in epsilons])

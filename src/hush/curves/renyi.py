@@ -90,13 +90,13 @@ def bounded_range(range_: float) -> Curve:
     def divergence(order: float) -> float:
         if order == math.inf:
             return range_
-        t = np.linspace(0.0, range_, 4001)
+        low, high, peak = 0.0, range_, 0.0
         for _ in range(3):
+            t = np.linspace(low, high, 4001)
             values = _two_point(t, range_, order)
             best = int(np.argmax(values))
-            width = float(t[1] - t[0])
-            t = np.linspace(max(float(t[best]) - width, 0.0), min(float(t[best]) + width, range_), 4001)
-        return min(float(values.max()) * (1 + 1e-9), order * range_ * range_ / 8)
+            low, high, peak = float(t[max(best - 1, 0)]), float(t[min(best + 1, 4000)]), float(values[best])
+        return min(peak * (1 + 1e-9), order * range_ * range_ / 8)
 
     return divergence
 

@@ -26,7 +26,8 @@ Parts = tuple[tuple[Pair, int], ...]
 class Route(Protocol):
     """One engine with its problem; the losses are taken to be finite."""
 
-    name: str
+    @property
+    def name(self) -> str: ...
 
     def log_delta(self, epsilon: float, tolerance: float) -> Interval: ...
 

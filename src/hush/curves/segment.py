@@ -7,8 +7,10 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from hush.curves.pair import Interval, Pair, Share
+from hush.curves.pair import Interval, Pair, Share, exact
 from hush.numerics.law import UNIT, Array, Exponentials, Law
+
+PLAIN = Share()
 
 
 @dataclass(frozen=True)
@@ -21,7 +23,7 @@ class SegmentPair(Pair):
 
     bound: float
     top: float
-    share: Share = Share()
+    share: Share = PLAIN
 
     @classmethod
     def laplace(cls, bound: float) -> SegmentPair:
@@ -42,7 +44,7 @@ class SegmentPair(Pair):
         return SegmentPair(self.bound, self.top, self.share.mix(rate))
 
     def swap(self) -> SegmentPair:
-        if self.share == Share():
+        if self.share == PLAIN:
             return self  # the base pair is its own mirror image
         return SegmentPair(self.bound, self.top, self.share.swap())
 
@@ -52,11 +54,14 @@ class SegmentPair(Pair):
             return Law(np.empty(0), np.empty(0), (piece,))
         ends = np.array([self.bound, -self.bound])
         losses = np.subtract(*piece.parts(ends))
-        p, q = self.top * np.array([1.0, math.exp(-self.bound)]), self.top * np.array([math.exp(-self.bound), 1.0])
+        p, q = (
+            self.top * np.array([1.0, math.exp(-self.bound)]),
+            self.top * np.array([math.exp(-self.bound), 1.0]),
+        )
         return Law(losses, self.share.above * p + self.share.above_rest * q, (piece,))
 
     def log_delta(self, epsilon: float, tolerance: float = 1e-9) -> Interval:
-        if self.share == Share():
+        if self.share == PLAIN:
             return self._base_log_delta(epsilon)
         return self.share.log_delta(epsilon, SegmentPair(self.bound, self.top), tolerance)
 
@@ -64,7 +69,7 @@ class SegmentPair(Pair):
         if epsilon >= self.bound:
             return -math.inf, -math.inf
         if epsilon <= -self.bound:
-            return (math.log(-math.expm1(epsilon)),) * 2
+            return exact(math.log(-math.expm1(epsilon)))
         gap = -math.expm1((epsilon - self.bound) / 2)
         value = gap if self.top else gap * gap / -math.expm1(-self.bound)
         slack = 8 * UNIT * (1 + self.bound / (self.bound - epsilon))
@@ -78,7 +83,7 @@ class SegmentPair(Pair):
 
     def renyi(self, order: float) -> Interval:
         """Closed form where nothing was mixed (Mironov 2017, Prop. 6, for Laplace noise)."""
-        if self.share != Share() or order in (1, math.inf):
+        if self.share != PLAIN or order in (1, math.inf):
             return super().renyi(order)
         a, c = self.bound, order - 1
         middle = self.log_height + (c + 0.5) * a - math.log(c + 0.5) + math.log(-math.expm1(-(2 * c + 1) * a))
@@ -92,7 +97,7 @@ class SegmentPair(Pair):
         return max((value - slack) / c, 0.0), (value + slack) / c
 
     def tails(self, losses: Array) -> tuple[Array, Array, Array, Array]:
-        if self.share != Share():
+        if self.share != PLAIN:
             return self.share.tails(losses, SegmentPair(self.bound, self.top))
         a, height = self.bound, math.exp(self.log_height)
         l = np.clip(losses, -a, a)

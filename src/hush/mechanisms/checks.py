@@ -3,20 +3,32 @@
 from __future__ import annotations
 
 import math
+from typing import Any
 
 import numpy as np
 
 from hush.errors import InvalidParameter
 
 
-def number(who: str, rule: str, low: float, high: float, *, low_open: bool = False, high_open: bool = False, **field: object) -> float:
+def number(
+    who: str,
+    rule: str,
+    low: float,
+    high: float,
+    *,
+    low_open: bool = False,
+    high_open: bool = False,
+    **field: Any,
+) -> float:
     """The one keyword as a float in [low, high] (ends open on request); a bool or a string is no number.
 
     >>> number("Poisson", "0 <= rate <= 1", 0, 1, rate=0.5)
     0.5
     """
     ((name, value),) = field.items()
-    if isinstance(value, bool | np.bool_ | str | bytes | complex) or not isinstance(value, int | float | np.floating | np.integer):
+    if isinstance(value, bool | np.bool_ | str | bytes | complex) or not isinstance(
+        value, int | float | np.floating | np.integer
+    ):
         raise InvalidParameter(who, rule, **{name: value})
     try:
         result = float(value)
@@ -28,13 +40,16 @@ def number(who: str, rule: str, low: float, high: float, *, low_open: bool = Fal
     return result
 
 
-def positive(who: str, **field: object) -> float:
+def positive(who: str, **field: Any) -> float:
     """A finite number above 0."""
-    ((name, _),) = field.items()
-    return number(who, f"0 < {name} < infinity", 0.0, math.inf, low_open=True, high_open=True, **field)
+    ((name, value),) = field.items()
+    result = number(who, f"0 < {name} < infinity", 0.0, math.inf, **{name: value})
+    if not 0 < result < math.inf:
+        raise InvalidParameter(who, f"0 < {name} < infinity", **{name: value})
+    return result
 
 
-def count(who: str, low: int, **field: object) -> int:
+def count(who: str, low: int, **field: Any) -> int:
     """A whole number from low to 10^15."""
     ((name, value),) = field.items()
     rule = f"a whole number {name} from {low} to 10^15"

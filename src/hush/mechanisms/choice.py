@@ -44,12 +44,21 @@ class RandomizedResponse(Leaf):
         choices = count(who, 2, choices=choices)
         if (epsilon is None) == (truth_probability is None):
             raise InvalidParameter(
-                who, "exactly one of epsilon and truth_probability", epsilon=epsilon, truth_probability=truth_probability
+                who,
+                "exactly one of epsilon and truth_probability",
+                epsilon=epsilon,
+                truth_probability=truth_probability,
             )
         if epsilon is None:
             rule = f"1/choices < truth_probability < 1 (choices={choices})"
             truth = number(
-                who, rule, 1 / choices, 1.0, low_open=True, high_open=True, truth_probability=truth_probability
+                who,
+                rule,
+                1 / choices,
+                1.0,
+                low_open=True,
+                high_open=True,
+                truth_probability=truth_probability,
             )
             value = math.log(truth / (1 - truth)) + math.log(choices - 1)
         else:

@@ -289,7 +289,11 @@ def same_relation(who: str, mechanisms: Iterable[Mechanism]) -> Relation:
     """The one relation of all mechanisms; mixing relations is an error."""
     found = {m.relation for m in mechanisms}
     if len(found) != 1:
-        raise InvalidParameter(who, "mechanisms of one relation (use .under to restate one)", relations=sorted(r.name for r in found))
+        raise InvalidParameter(
+            who,
+            "mechanisms of one relation (use .under to restate one)",
+            relations=sorted(r.name for r in found),
+        )
     return found.pop()
 
 

@@ -119,7 +119,9 @@ class DiscreteGaussian(Leaf):
     relation: Relation = Relation.ADD_REMOVE
 
     def __post_init__(self) -> None:
-        object.__setattr__(self, "sigma", number("DiscreteGaussian", "0.05 <= sigma <= 10000", 0.05, 1e4, sigma=self.sigma))
+        object.__setattr__(
+            self, "sigma", number("DiscreteGaussian", "0.05 <= sigma <= 10000", 0.05, 1e4, sigma=self.sigma)
+        )
         object.__setattr__(self, "sensitivity", count("DiscreteGaussian", 1, sensitivity=self.sensitivity))
         _relation("DiscreteGaussian", self.relation)
 
@@ -156,7 +158,9 @@ class DiscreteLaplace(Leaf):
     relation: Relation = Relation.ADD_REMOVE
 
     def __post_init__(self) -> None:
-        object.__setattr__(self, "scale", number("DiscreteLaplace", "0.002 <= scale <= 1e6", 0.002, 1e6, scale=self.scale))
+        object.__setattr__(
+            self, "scale", number("DiscreteLaplace", "0.002 <= scale <= 1e6", 0.002, 1e6, scale=self.scale)
+        )
         object.__setattr__(self, "sensitivity", count("DiscreteLaplace", 1, sensitivity=self.sensitivity))
         if self.sensitivity > 100_000:
             raise InvalidParameter("DiscreteLaplace", "sensitivity <= 100000", sensitivity=self.sensitivity)

@@ -74,7 +74,9 @@ class Sampled(Mechanism):
         return self.inner.curve(self.scheme.thin(removed), self.scheme.thin(added))
 
     def derivation(self) -> Step:
-        theorem = "Zhu, Dong, Wang 2022, Thm 11: remove ((1-q)Q + qP, Q), add (P, (1-q)P + qQ), each composed on its own"
+        theorem = (
+            "Zhu, Dong, Wang 2022, Thm 11: remove ((1-q)Q + qP, Q), add (P, (1-q)P + qQ), each composed on its own"
+        )
         if self.relation is Relation.REPLACE:
             theorem = "each record taken with probability q on either side; joint convexity of the hockey stick"
         return Step(

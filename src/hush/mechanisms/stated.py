@@ -77,13 +77,12 @@ class ApproxDP(Leaf):
         points: Sequence[tuple[float, float]] | None = None,
         relation: Relation = Relation.ADD_REMOVE,
     ) -> None:
-        if points is None:
-            points = [(epsilon, delta)]  # type: ignore[list-item]
-        elif epsilon is not None or delta is not None:
+        given: Sequence[tuple[float | None, float | None]] = [(epsilon, delta)] if points is None else points
+        if points is not None and (epsilon is not None or delta is not None):
             raise InvalidParameter("ApproxDP", "either epsilon and delta or points", epsilon=epsilon, delta=delta)
-        if not len(points):
+        if not len(given):
             raise InvalidParameter("ApproxDP", "at least one point", points=points)
-        checked = sorted({(_epsilon("ApproxDP", e), delta_in_range("ApproxDP", d)) for e, d in points})
+        checked = sorted({(_epsilon("ApproxDP", e), delta_in_range("ApproxDP", d)) for e, d in given})
         object.__setattr__(self, "points", tuple(checked))
         object.__setattr__(self, "relation", _relation("ApproxDP", relation))
 
@@ -96,7 +95,9 @@ class ApproxDP(Leaf):
 
     def derivation(self) -> Step:
         return Step(
-            str(self), "the worst pair that meets it: Kairouz, Oh, Viswanath 2015; Dong, Roth, Su 2022, Prop. 2.3", "as stated"
+            str(self),
+            "the worst pair that meets it: Kairouz, Oh, Viswanath 2015; Dong, Roth, Su 2022, Prop. 2.3",
+            "as stated",
         )
 
     def __str__(self) -> str:
@@ -296,7 +297,9 @@ class FromPair(Leaf):
                 raise InvalidParameter("FromPair", "probabilities that are >= 0 and sum to 1", **{name: values})
             arrays.append(array / array.sum())
         if len(arrays[0]) != len(arrays[1]):
-            raise InvalidParameter("FromPair", "as many outcomes under p as under q", p=len(arrays[0]), q=len(arrays[1]))
+            raise InvalidParameter(
+                "FromPair", "as many outcomes under p as under q", p=len(arrays[0]), q=len(arrays[1])
+            )
         pair = FinitePair.of(arrays[0], arrays[1])
         return cls(pair, pair.swap(), relation)
 

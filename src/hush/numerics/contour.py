@@ -13,7 +13,6 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 
 import numpy as np
-from numpy.typing import NDArray
 
 from hush.numerics.law import UNIT, Array, Envelope, Law, Tilted
 from hush.numerics.logspace import log1p
@@ -51,8 +50,7 @@ class Orders:
         """What the best order minimises: the size of the integrand at epsilon, or epsilon by Markov at delta."""
         if epsilon is not None:
             return self.value - self.c * epsilon - np.log(self.c) - np.log1p(self.c)
-        assert log_delta is not None
-        return (self.exponent() - log_delta) / self.c
+        return (self.exponent() - (log_delta or 0.0)) / self.c
 
 
 def _log_markov(c: Array | float) -> Array:
@@ -66,14 +64,14 @@ def best_orders(parts: Parts, *, epsilon: float | None = None, log_delta: float 
     if epsilon is not None:
         depth = max(1.0, (epsilon - float(start.mean[0])) / deviation)
     else:
-        assert log_delta is not None
-        depth = math.sqrt(2 * max(-log_delta, 0.5))
+        depth = math.sqrt(2 * max(-(log_delta or 0.0), 0.5))
     guess = min(max(depth / deviation, 1e-6), LARGEST_ORDER / 100)
     lattice = common_lattice(parts)
     largest = 50 / lattice[0] if lattice else LARGEST_ORDER
     guess = min(guess, largest / 2)
     low, high = guess / 40, guess * 1.5
-    for _ in range(14):
+    orders, best = start, 0
+    for _ in range(16):
         orders = Orders.of(parts, np.geomspace(low, high, 12))
         best = int(np.argmin(orders.objective(epsilon, log_delta)))
         if best == len(orders.c) - 1 and high < largest:
@@ -119,17 +117,19 @@ def choose_route(orders: Orders, epsilon: float, log_delta: float, tolerance: fl
     work = work * (1 + np.exp(np.minimum(-18 - log_ratio, 50.0)))
     best = int(np.argmin(work[:-1]))
     return Route(
-        float(c[best]), float(c[partner[best]]), float(period[best]), float(log_ratio[best]), float(spread[best])
+        float(c[best]),
+        float(c[partner[best]]),
+        float(period[best]),
+        float(log_ratio[best]),
+        float(spread[best]),
     )
 
 
 def common_lattice(parts: Parts) -> tuple[float, float] | None:
     """(step, offset) of the lattice on which the sum of all losses lies, where the parts share one step."""
-    steps = {law.lattice for law, _ in parts}
-    if len(steps) != 1 or None in steps:
+    step = parts[0][0].lattice
+    if step is None or any(law.lattice != step for law, _ in parts):
         return None
-    step = steps.pop()
-    assert step is not None
     offset = math.fsum(n * math.fmod(law.origin, step) for law, n in parts)
     return step, math.fmod(offset, step)
 
@@ -220,7 +220,7 @@ class Line:
 
     def _block(self, y: Array, tilts: list[tuple[Tilted, int]]) -> Block:
         """The normalised and centred integrand at the nodes y, and a bound on its error."""
-        log_phi = np.zeros(len(y), dtype=complex)
+        log_phi: Array = np.zeros(len(y), dtype=complex)
         drift = np.zeros(len(y))
         for tilt, n in tilts:
             z = tilt.departure(y)
@@ -241,7 +241,7 @@ class Line:
         self.phi = weight * np.concatenate([b.phi for b in blocks])
         self.slack = weight * np.concatenate([b.slack for b in blocks])
 
-    def _kernel(self, epsilon: float) -> tuple[NDArray[np.complex128], NDArray[np.complex128]]:
+    def _kernel(self, epsilon: float) -> tuple[Array, Array]:
         """Transforms of 1 and of e^{-v} on v > 0: of the half-line, or of the lattice of the losses past epsilon."""
         s = self.s
         if not self.lattice:
@@ -277,7 +277,7 @@ class Block:
     """Some nodes: the integrand without its kernel, and a bound on its error."""
 
     y: Array
-    phi: NDArray[np.complex128]
+    phi: Array
     slack: Array
 
 
@@ -318,6 +318,7 @@ def tail_bound(envelopes: list[tuple[Envelope, int]], start: float, goal: float,
     jump = max(((n * e.deviation * e.jump, e.jump) for e, n in envelopes), default=(0.0, 0.0))[1]
     y = min(max(start, 0.75 / jump), stop) if jump > 0 else start
     total = _between(envelopes, start, y, flat) if y > start else 0.0
+    rest = math.inf
     for _ in range(60):
         rest = max(stop - y, 0.0) if flat else _decay(envelopes, y)
         if total > goal or total + rest <= goal:

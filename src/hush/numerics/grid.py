@@ -36,12 +36,11 @@ class Source:
 
     @cached_property
     def anchor(self) -> float:
-        """A point of the lattice: the heaviest atom, or the lower end of the bulk, which may be narrower than a step."""
+        """A point of the lattice: the heaviest atom, or the lower end of the bulk (it may be narrower than a step)."""
         if len(self.losses):
             return float(self.losses[np.argmax(self.masses)])
         tails = self.tails
-        assert tails is not None
-        return -_boundary(lambda l: float(tails(np.array([-l]))[2][0]) > 1e-3, 1e-9)
+        return -_boundary(lambda l: float(tails(np.array([-l]))[2][0]) > 1e-3, 1e-9) if tails else 0.0
 
 
 @dataclass(frozen=True)
@@ -196,7 +195,9 @@ class Convolved:
         """Bound on log delta(epsilon) from one side: -1 below, +1 above."""
         start = int(np.searchsorted(self.losses, epsilon, side="right"))
         gap = self.losses[start:] - epsilon
-        value = (dot(self.mass[start:], -np.expm1(-gap)) + 1e-310) * (1 + side * 1e-11) + max(side, 0) * self.at_infinity
+        value = (dot(self.mass[start:], -np.expm1(-gap)) + 1e-310) * (1 + side * 1e-11) + max(
+            side, 0
+        ) * self.at_infinity
         return min(math.log(value), 0.0) if value > 1e-305 else -math.inf if side < 0 else -700.0
 
 
@@ -217,7 +218,8 @@ def direct_bracket(sources: Sequence[Source], size: int, log_cut: float) -> Brac
     step = _meeting(sources, max(high - low for low, high in ranges) / size)
     both = [(*discretise(s, step, *r), s.times) for s, r in zip(sources, ranges, strict=True)]
     return Bracket(
-        convolve([(above, n) for above, _, n in both], step), convolve([(below, n) for _, below, n in both], step)
+        convolve([(above, n) for above, _, n in both], step),
+        convolve([(below, n) for _, below, n in both], step),
     )
 
 
@@ -244,7 +246,16 @@ class Slanted:
         weight /= moment
         mean = dot(weight, losses)
         variance = dot(weight, (losses - mean) ** 2)
-        return cls(law.first, losses, weight, times, mean, variance, top + math.log(moment), round((mean - law.first) / step))
+        return cls(
+            law.first,
+            losses,
+            weight,
+            times,
+            mean,
+            variance,
+            top + math.log(moment),
+            round((mean - law.first) / step),
+        )
 
 
 def _outside(tilted: Sequence[Slanted], mean: float, half: float, step: float) -> float:
@@ -281,7 +292,9 @@ def bracket(sources: Sequence[Source], size: int, tilt: float, log_cut: float) -
     widest = max(high - low for low, high in ranges)
     tilt = min(tilt, 1e3 / widest)
     rough = widest / 4000
-    coarse = [Slanted.of(discretise(s, rough, *r)[0], s.times, rough, tilt) for s, r in zip(sources, ranges, strict=True)]
+    coarse = [
+        Slanted.of(discretise(s, rough, *r)[0], s.times, rough, tilt) for s, r in zip(sources, ranges, strict=True)
+    ]
     deviation = math.sqrt(sum(p.times * p.variance for p in coarse)) + rough
     width = 20 * deviation + 3 * widest
     everything = sum(s.times * (high - low) for s, (low, high) in zip(sources, ranges, strict=True))

@@ -9,12 +9,13 @@ from __future__ import annotations
 import math
 from dataclasses import dataclass
 from functools import cached_property, lru_cache
-from typing import Protocol
+from itertools import pairwise
+from typing import Any, Protocol, TypeAlias
 
 import numpy as np
-from numpy.typing import NDArray
 
-Array = NDArray[np.float64]
+Array: TypeAlias = Any
+"""A numpy array of floats, or of complex numbers where the docstring says so."""
 
 UNIT = float(np.finfo(float).eps)
 
@@ -84,8 +85,7 @@ class Normals:
 
     def log_mass(self, x: Array) -> Array:
         """log of the P-mass of each point x of discrete noise."""
-        assert self.spacing
-        return _log_mixture(self.above, x) - 0.5 * x * x + _log_unit_mass(self.spacing)
+        return _log_mixture(self.above, x) - 0.5 * x * x + self._log_unit(1.0)
 
     def loss_slopes(self, x: Array) -> tuple[Array, Array, Array]:
         """First and second derivative of the loss, and the mean shift under P given x."""
@@ -279,10 +279,7 @@ def _width(mixture: tuple[tuple[float, float], ...]) -> float:
 def _crossings(mixture: tuple[tuple[float, float], ...]) -> list[tuple[float, float]]:
     """Where neighbouring components weigh the same, and the width of the transition there."""
     ordered = sorted(mixture)
-    return [
-        ((a + b) / 2 + (math.log(w) - math.log(v)) / (b - a), 1 / (b - a))
-        for (a, w), (b, v) in zip(ordered, ordered[1:], strict=False)
-    ]
+    return [((a + b) / 2 + (math.log(w) - math.log(v)) / (b - a), 1 / (b - a)) for (a, w), (b, v) in pairwise(ordered)]
 
 
 def _log_mixture(mixture: tuple[tuple[float, float], ...], x: Array) -> Array:
@@ -375,7 +372,9 @@ class Exponentials:
         step = 2 * self.bound / count
         base = (np.arange(count) + 0.5) * step - self.bound
         loss = np.subtract(*self.parts(base))
-        half_width = np.maximum(*(np.abs(np.subtract(*self.parts(base + side)) - loss) for side in (step / 2, -step / 2)))
+        half_width = np.maximum(
+            *(np.abs(np.subtract(*self.parts(base + side)) - loss) for side in (step / 2, -step / 2))
+        )
         above, below = _logistic(self.above, base), _logistic(self.below, base)
         slope, curvature = above - below, above * (1 - above) - below * (1 - below)
         log_weight = self._log_density(base, tilt) + math.log(step)
@@ -385,9 +384,7 @@ class Exponentials:
         ends = np.array([-self.bound, self.bound])
         end_slope = np.abs(_logistic(self.above, ends) - _logistic(self.below, ends))
         jumps = float(np.logaddexp.reduce(self._log_density(ends, tilt) - np.log(end_slope)))
-        return Cells(
-            loss, log_weight, half_width, slack, np.abs(steepness - curvature / slope) / steep, jumps
-        )
+        return Cells(loss, log_weight, half_width, slack, np.abs(steepness - curvature / slope) / steep, jumps)
 
     def sweep(self, tilts: Array, accuracy: float) -> tuple[Array, Array]:
         """Losses and log-weights that serve all the tilts at once: panels that halve towards both ends."""
@@ -455,7 +452,7 @@ class Tilted:
     jitter: float
     """Root mean square of the rounding error of the loss."""
 
-    def departure(self, y: Array) -> NDArray[np.complex128]:
+    def departure(self, y: Array) -> Array:
         """E_c[e^{iy(L - mean)}] - 1 on the uniform grid y: two small tables and one matrix product.
 
         The part linear in y has mean zero and is left out, so that what is summed is of second order:
@@ -476,13 +473,13 @@ class Tilted:
         return self.error + 8 * UNIT * second + y * self.jitter * np.minimum(2.0, y * self.deviation)
 
 
-def _turn(angle: Array) -> tuple[NDArray[np.complex128], NDArray[np.complex128]]:
+def _turn(angle: Array) -> tuple[Array, Array]:
     """e^{ia} - 1 and e^{ia} - 1 - ia, without cancellation."""
     half = np.sin(angle / 2)
-    turn = np.empty(angle.shape, dtype=complex)
+    turn: Array = np.empty(angle.shape, dtype=complex)
     turn.real = -2 * half * half
     turn.imag = np.sin(angle)
-    rest = turn.copy()
+    rest: Array = turn.copy()
     square = angle * angle
     series = -angle * square / 6 * (1 - square / 20 * (1 - square / 42 * (1 - square / 72)))
     rest.imag = np.where(square < 0.05, series, turn.imag - angle)

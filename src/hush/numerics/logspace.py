@@ -3,21 +3,23 @@
 from __future__ import annotations
 
 import math
+from typing import Any, TypeAlias
 
 import numpy as np
-from numpy.typing import NDArray
+
+Array: TypeAlias = Any
 
 
-def log1p(z: NDArray[np.complex128]) -> NDArray[np.complex128]:
+def log1p(z: Array) -> Array:
     """Principal log(1 + z) of complex z != -1 with small relative error near 0 (numpy's loses it there).
 
     >>> log1p(np.array([1e-20 + 1e-20j]))
     array([1.e-20+1.e-20j])
     """
-    result = np.empty(z.shape, dtype=complex)
+    result: Array = np.empty(z.shape, dtype=complex)
     size = np.abs(1 + z)
     near = np.abs(z) < 0.5
-    small = np.where(near, z, 0.0)
+    small: Array = np.where(near, z, 0.0)
     result.real = np.where(near, 0.5 * np.log1p(small.real * (2 + small.real) + small.imag**2), np.log(size))
     result.imag = np.arctan2(z.imag, 1 + z.real)
     return result

@@ -118,7 +118,7 @@ class _Epsilon:
         return self._shift(math.log(self.delta))
 
     def position(self, mechanism: Mechanism) -> float:
-        return self._shift(mechanism.log_delta(epsilon=self.limit, tolerance=0.1 * self.tolerance).upper)
+        return self._shift(mechanism.log_delta(epsilon=self.limit, tolerance=self.tolerance).upper)
 
     def _shift(self, log_delta: float) -> float:
         """log of the mu with log_delta = -z^2/2 and z = epsilon/mu - mu/2."""
@@ -191,9 +191,7 @@ class _Task:
         if positions[0] == positions[1]:
             if positions[0] > self.target.limit_position:
                 raise self._out_of_reach(self.low)
-            raise InvalidParameter(
-                "calibrate", "a cost that changes over the range", over=(self.low, self.high)
-            )
+            raise InvalidParameter("calibrate", "a cost that changes over the range", over=(self.low, self.high))
         scale = Scale(self.low, self.high, positions[0] < positions[1], self.whole)
         cheap, dear = sorted(positions)
         return scale, self._first_place(scale, cheap, dear)

@@ -77,9 +77,7 @@ def _interval(ends: Interval) -> str:
     return f"at most {upper}" if low == 0 < high else f"[{rounded_down(low, 9)}, {upper}]"
 
 
-def _routes(
-    mechanism: Mechanism, removed: Counts, added: Counts, log_delta: float
-) -> Iterator[tuple[str, Ask]]:
+def _routes(mechanism: Mechanism, removed: Counts, added: Counts, log_delta: float) -> Iterator[tuple[str, Ask]]:
     try:
         pair = mechanism.pair(removed, added)
     except HushError:

@@ -72,10 +72,7 @@ def _tree(step: Step) -> Iterator[str]:
 
 
 def _table(rows: list[Row]) -> Iterator[str]:
-    wide = [
-        max(len(text) for text in column)
-        for column in zip(*((r.direction, r.route) for r in rows), strict=True)
-    ]
+    wide = [max(len(text) for text in column) for column in zip(*((r.direction, r.route) for r in rows), strict=True)]
     for row in rows:
         yield f"{row.direction:<{wide[0]}}  {row.route:<{wide[1]}}  {row.answer}"
 

@@ -199,9 +199,7 @@ MECHANISMS = Codec(
     lambda parts: [_encode(KINDS, part) for part in parts],
     lambda value: [_decode(KINDS, part) for part in as_list(value)],
 )
-PARTS = Codec(
-    lambda parts: [{"mechanism": _encode(KINDS, part), "times": times} for part, times in parts], _as_parts
-)
+PARTS = Codec(lambda parts: [{"mechanism": _encode(KINDS, part), "times": times} for part, times in parts], _as_parts)
 SCHEME = Codec(lambda scheme: _encode(SCHEMES, scheme), lambda value: _decode(SCHEMES, value))
 
 SCHEMES: dict[str, Kind] = {"poisson": Kind(Poisson, {"rate": NUMBER})}
@@ -210,13 +208,9 @@ SCHEMES: dict[str, Kind] = {"poisson": Kind(Poisson, {"rate": NUMBER})}
 KINDS: dict[str, Kind] = {
     "gaussian": Kind(Gaussian, {"noise_multiplier": NUMBER, "relation": RELATION}),
     "laplace": Kind(Laplace, {"scale": NUMBER, "relation": RELATION}),
-    "discrete_gaussian": Kind(
-        DiscreteGaussian, {"sigma": NUMBER, "sensitivity": WHOLE, "relation": RELATION}
-    ),
+    "discrete_gaussian": Kind(DiscreteGaussian, {"sigma": NUMBER, "sensitivity": WHOLE, "relation": RELATION}),
     "discrete_laplace": Kind(DiscreteLaplace, {"scale": NUMBER, "sensitivity": WHOLE, "relation": RELATION}),
-    "randomized_response": Kind(
-        RandomizedResponse, {"epsilon": NUMBER, "choices": WHOLE, "relation": RELATION}
-    ),
+    "randomized_response": Kind(RandomizedResponse, {"epsilon": NUMBER, "choices": WHOLE, "relation": RELATION}),
     "exponential": Kind(Exponential, {"epsilon": NUMBER, "relation": RELATION}),
     "pure_dp": Kind(PureDP, {"epsilon": NUMBER, "relation": RELATION}),
     "approx_dp": Kind(ApproxDP, {"points": POINTS, "relation": RELATION}),

@@ -15,9 +15,7 @@ LONGEST, DEEPEST, DIGITS = 1_000_000, 64, 20
 
 def refuse(rule: str, **values: object) -> NoReturn:
     """Raise InvalidParameter with values cut to a readable length."""
-    short = {
-        name: value if len(repr(value)) <= 60 else f"{repr(value)[:57]}..." for name, value in values.items()
-    }
+    short = {name: value if len(repr(value)) <= 60 else f"{repr(value)[:57]}..." for name, value in values.items()}
     raise InvalidParameter("from_json", rule, **short)
 
 
