@@ -58,9 +58,7 @@ def hush_noise(target: Calibration) -> Answer:
     import hush
 
     found = hush.calibrate(
-        lambda noise: (
-            hush.Gaussian(noise_multiplier=noise).on(hush.Poisson(rate=target.rate)).repeat(target.steps)
-        ),
+        lambda noise: hush.Gaussian(noise_multiplier=noise).on(hush.Poisson(rate=target.rate)).repeat(target.steps),
         over=(0.1, 100),
         epsilon=target.epsilon,
         delta=target.delta,
@@ -126,9 +124,7 @@ def prv_accountant(case: Accounting) -> Answer:
     if isinstance(case, RandomizedResponse):
         step = prv.PureDPMechanism(case.epsilon0)
     elif case.rate < 1:
-        step = prv.PoissonSubsampledGaussianMechanism(
-            noise_multiplier=case.noise, sampling_probability=case.rate
-        )
+        step = prv.PoissonSubsampledGaussianMechanism(noise_multiplier=case.noise, sampling_probability=case.rate)
     else:
         step = prv.GaussianMechanism(noise_multiplier=case.noise)
     accountant = prv.PRVAccountant(

@@ -8,10 +8,9 @@ from hypothesis import assume, given
 from hypothesis import strategies as st
 
 import hush
-from hush import Relation
 from hush.curves.pair import Pair
 from hush.mechanisms.mechanism import NONE, exactly
-from tests.laws.comparison import agree, overlap
+from tests.laws.comparison import overlap
 from tests.strategies import DELTAS, EPSILONS, LAWS, add_remove, covered, is_covered
 
 PAIRED = add_remove(2).filter(is_covered)
@@ -75,7 +74,9 @@ def test_mixed_profile(mechanism: hush.Mechanism, epsilon: float, rate: float) -
         mixed = pair.mix(rate).log_delta(math.log1p(rate * math.expm1(epsilon)))
         base = pair.log_delta(epsilon)
         # epsilon' is rounded, which moves a delta near 0 by about 1e-16/q of it
-        assert overlap((math.exp(mixed[0]), math.exp(mixed[1])), (rate * math.exp(base[0]), rate * math.exp(base[1])), 1e-13)
+        assert overlap(
+            (math.exp(mixed[0]), math.exp(mixed[1])), (rate * math.exp(base[0]), rate * math.exp(base[1])), 1e-13
+        )
 
 
 @LAWS

@@ -6,7 +6,6 @@ import pytest
 from hypothesis import given
 
 import hush
-from hush import Relation
 from tests.laws.comparison import agree
 from tests.strategies import DELTAS, LAWS, add_remove, is_covered, plain
 

@@ -28,7 +28,9 @@ def test_upper_bounds(mechanism: hush.Mechanism, rate: float, delta: float, epsi
     sampled = attempt(mechanism, rate)
     assert sampled.epsilon(delta=delta).upper <= mechanism.epsilon(delta=delta).upper * (1 + 1e-6) + 1e-9
     whole = mechanism.log_delta(epsilon=epsilon).upper
-    assert sampled.log_delta(epsilon=epsilon).upper <= whole + 1e-6 * max(1.0, abs(whole) if math.isfinite(whole) else 1)
+    assert sampled.log_delta(epsilon=epsilon).upper <= whole + 1e-6 * max(
+        1.0, abs(whole) if math.isfinite(whole) else 1
+    )
 
 
 @LAWS

@@ -37,7 +37,6 @@ class Answer:
     widest: float = 1e-4
     """Largest (upper - lower) / absolute that still counts as tight."""
 
-
     @property
     def sound(self) -> bool:
         """Whether truth and answer overlap, up to the rounding of decimal parameters to floats."""
@@ -73,18 +72,24 @@ def enclosure(case: Case) -> tuple[str, str]:
 # -- three kinds of quantity -------------------------------------------------------------------------------------
 
 
-def of_log_delta(found: tuple[float, float], truth: tuple[str, str], widest: float = 1e-4, what: str = "log delta") -> Answer:
+def of_log_delta(
+    found: tuple[float, float], truth: tuple[str, str], widest: float = 1e-4, what: str = "log delta"
+) -> Answer:
     least, most = log_of(truth[0]), log_of(truth[1])
     size = max(1.0, abs(most)) if most > -math.inf else 1.0
     return Answer(what, *found, least, most, size, widest)
 
 
-def of_number(found: tuple[float, float], truth: tuple[str, str], widest: float = 1e-4, what: str = "epsilon") -> Answer:
+def of_number(
+    found: tuple[float, float], truth: tuple[str, str], widest: float = 1e-4, what: str = "epsilon"
+) -> Answer:
     least, most = float(truth[0]), float(truth[1])
     return Answer(what, *found, least, most, abs(most), widest)
 
 
-def of_renyi(mechanism: hush.Mechanism, neighbours: tuple[Counts, Counts], order: float, truth: str, what: str) -> Answer:
+def of_renyi(
+    mechanism: hush.Mechanism, neighbours: tuple[Counts, Counts], order: float, truth: str, what: str
+) -> Answer:
     """The pair's interval; the public curve may know a closed form that the pair does not, and must hold too."""
     low, high = mechanism.pair(*neighbours).renyi(order)
     value = float(truth)

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import time
-from functools import lru_cache
+from functools import cache
 
 import pytest
 
@@ -48,7 +48,7 @@ NOT_BUILT = {
 }
 
 
-@lru_cache(maxsize=None)
+@cache
 def answers(name: str) -> tuple[tuple[Answer, ...], float]:
     """All answers to one case, and the CPU seconds that each took on average."""
     case = CASES[name]

@@ -61,7 +61,7 @@ def _delta(arguments: Namespace) -> str:
 
 def _tradeoff(arguments: Namespace) -> str:
     mechanism = _mechanism(arguments)
-    bound = mechanism.tradeoff(false_positive_rate=arguments.fpr, tolerance=arguments.tolerance)
+    bound = mechanism.tradeoff(false_positive_rate=arguments.fpr)
     if arguments.json:
         return _json(mechanism, _fields(bound) | {"false_positive_rate": arguments.fpr})
     caught = rounded_up(100 * (1 - bound.lower), 4)

@@ -164,14 +164,21 @@ class NormalPair(Pair):
             return share.tails(losses, base)
         if self.spacing:
             return self._table.tails(losses)
-        x = np.array([self._threshold(float(l)) for l in losses])
-        if not self._rising:
-            x = -x
         side = 1.0 if self._rising else -1.0
+        x = self._thresholds(losses, side)
         both = (self.above, self.below)
         p_up, q_up = (np.sum([w * special.ndtr(side * a - x) for a, w in m], axis=0) for m in both)
         p_down, q_down = (np.sum([w * special.ndtr(x - side * a) for a, w in m], axis=0) for m in both)
         return p_up, q_up, p_down, q_down
+
+    def _thresholds(self, losses: Array, side: float) -> Array:
+        """Where the loss, as a rising function of side * x, crosses each value, by halving."""
+        low, high = np.full(len(losses), -1e4), np.full(len(losses), 1e4)
+        for _ in range(70):
+            middle = (low + high) / 2
+            beyond = self._piece.loss(side * middle) > losses
+            low, high = np.where(beyond, low, middle), np.where(beyond, middle, high)
+        return (low + high) / 2
 
     @cached_property
     def _table(self) -> FinitePair:

@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import math
 from abc import ABC, abstractmethod
+from collections.abc import Callable
 from dataclasses import dataclass
 from functools import cache
 
@@ -74,6 +75,10 @@ class Pair(ABC):
         tilt = law.tilt(c, accuracy=60.0)
         slack = tilt.log_moment_error + 4 * UNIT * abs(tilt.log_moment)
         return max((tilt.log_moment - slack) / c, 0.0), max((tilt.log_moment + slack) / c, 0.0)
+
+    def profile(self) -> Callable[[float], Interval]:
+        """epsilon -> bounds on log delta, made for many questions."""
+        return lambda epsilon: self.log_delta(epsilon, 1e-6)
 
     @property
     def max_loss(self) -> float:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Iterable
+from collections.abc import Callable, Iterable
 from dataclasses import dataclass
 from functools import cached_property
 
@@ -187,6 +187,21 @@ class Product(Pair):
     def _best_single(self, epsilon: float) -> float:
         """Lower bound on log delta from the part that reveals most on its own: the rest is post-processed away."""
         return max(pair.log_delta(epsilon)[0] for pair, _ in self.parts)
+
+    def profile(self) -> Callable[[float], Interval]:
+        """The profile for many epsilons at once: few losses are put on a lattice once, at several tilts."""
+        if self.count > FEW or not self.analytic or self.infinite or common_lattice(self.laws):
+            return super().profile()
+        route = GridRoute(self.parts, self.laws)
+        brackets = [route.bracket(1 << 16, log_delta) for log_delta in (-0.5, -3.0, -12.0, -26.0)]
+
+        def bounds(epsilon: float) -> Interval:
+            floor = math.log(-math.expm1(epsilon)) if epsilon < 0 else -math.inf
+            ends = [bracket.log_delta(epsilon) for bracket in brackets]
+            high = max(min(high for _, high in ends), floor)
+            return min(max(floor, *(low for low, _ in ends)), high), high
+
+        return bounds
 
     @cached_property
     def _above(self) -> GridRoute:

@@ -25,6 +25,11 @@ from hush.mechanisms.mechanism import (
     settled,
 )
 
+COMPOSITION = (
+    "the product of dominating pairs dominates the composition: Zhu, Dong, Wang 2022, Thm 10; "
+    "where only Rényi curves are known they add: Mironov 2017, Prop. 1"
+)
+
 
 def _sampled(whole: Mechanism, removed: Counts, added: Counts) -> Pair | None:
     """One sample, then a whole composition on it: the composition's pair, mixed; None where the counts are settled."""
@@ -85,7 +90,7 @@ class Repeat(Mechanism):
     def derivation(self) -> Step:
         return Step(
             f"repeated {self.times} times",
-            "the product of dominating pairs dominates the composition: Zhu, Dong, Wang 2022, Thm 10",
+            COMPOSITION,
             "all parameters are fixed in advance (steps may otherwise depend on earlier outputs)",
             (self.inner.derivation(),),
         )
@@ -134,7 +139,7 @@ class Sequence(Mechanism):
     def derivation(self) -> Step:
         return Step(
             f"{sum(n for _, n in self.parts)} releases in sequence",
-            "the product of dominating pairs dominates the composition: Zhu, Dong, Wang 2022, Thm 10",
+            COMPOSITION,
             "all parameters are fixed in advance",
             tuple(Repeat.of(m, n).derivation() for m, n in self.parts),
         )

@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from hush.curves.bound import Bound
-from hush.curves.pair import Interval, Pair
+from hush.curves.pair import Pair
 from hush.curves.product import Largest, Product
 from hush.curves.relation import Relation
 from hush.curves.renyi import Curve, curve_to_epsilon, curve_to_log_delta
@@ -197,7 +197,7 @@ class Mechanism(ABC):
         curves = [self.curve(removed, added) for _, removed, added in self.neighbours()]
         return np.array([max(curve(order) for curve in curves) for order in checked])
 
-    def tradeoff(self, *, false_positive_rate: float, tolerance: float = 1e-6) -> Bound:
+    def tradeoff(self, *, false_positive_rate: float) -> Bound:
         """The least false negative rate of any attacker at this false positive rate (null: the record is absent).
 
         >>> import hush
@@ -205,22 +205,14 @@ class Mechanism(ABC):
         0.7404...
         """
         rate = number("tradeoff", "0 <= false_positive_rate <= 1", 0.0, 1.0, false_positive_rate=false_positive_rate)
-        tolerance = _tolerance(tolerance)
         low, high = 1 - rate, 1 - rate
         for name, removed, added in self.neighbours():
-            pair = self._pair_or_table(removed, added)
+            pair = self.pair(removed, added)
             if name == "add":
                 pair = pair.swap()
-
-            def profile(epsilon: float, pair: Pair = pair) -> Interval:
-                return pair.log_delta(epsilon, tolerance)
-
-            a, b = profile_to_tradeoff(profile, rate)
+            a, b = profile_to_tradeoff(pair.profile(), rate)
             low, high = min(low, a), min(high, b)
         return Bound(low, high, "false negative rate", relation=self.relation, route="pair")
-
-    def _pair_or_table(self, removed: Counts, added: Counts) -> Pair:
-        return self.pair(removed, added)
 
     def advantage(self) -> Bound:
         """The largest (true positive rate - false positive rate) of any attacker: delta at epsilon 0."""

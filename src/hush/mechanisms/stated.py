@@ -19,6 +19,8 @@ from hush.errors import InvalidParameter, NotCovered
 from hush.mechanisms.checks import delta_in_range, number, positive
 from hush.mechanisms.mechanism import Counts, Leaf, Mechanism, Step, exactly, settled
 
+AS_STATED = "the stated guarantee holds"
+
 
 def _relation(who: str, relation: object) -> Relation:
     if not isinstance(relation, Relation):
@@ -52,7 +54,11 @@ class PureDP(Leaf):
         return stated_points([total], [0.0])
 
     def derivation(self) -> Step:
-        return Step(str(self), "dominated by randomized response: Kairouz, Oh, Viswanath 2015, Thm 2.1", "as stated")
+        return Step(
+            str(self),
+            "dominated by randomized response: Kairouz, Oh, Viswanath 2015, Thm 2.1",
+            AS_STATED,
+        )
 
     def __str__(self) -> str:
         return f"a stated guarantee of {self.epsilon_:g}-DP"
@@ -97,7 +103,7 @@ class ApproxDP(Leaf):
         return Step(
             str(self),
             "the worst pair that meets it: Kairouz, Oh, Viswanath 2015; Dong, Roth, Su 2022, Prop. 2.3",
-            "as stated",
+            AS_STATED,
         )
 
     def __str__(self) -> str:
@@ -125,7 +131,11 @@ class GaussianDP(Leaf):
         return NormalPair.shifted(self.steps(removed, added) * self.mu)
 
     def derivation(self) -> Step:
-        return Step(str(self), "Gaussian DP and its groups: Dong, Roth, Su 2022, Thms 2.7 and 2.14", "as stated")
+        return Step(
+            str(self),
+            "Gaussian DP and its groups: Dong, Roth, Su 2022, Thms 2.7 and 2.14",
+            AS_STATED,
+        )
 
     def __str__(self) -> str:
         return f"a stated guarantee of {self.mu:g}-GDP"
@@ -170,7 +180,7 @@ class ZCDP(CurveLeaf):
         return lambda order: steps * steps * self.rho * order
 
     def derivation(self) -> Step:
-        return Step(str(self), "zCDP: Bun, Steinke 2016, Def. 1.1; groups Prop. 1.9", "as stated")
+        return Step(str(self), "zCDP: Bun, Steinke 2016, Def. 1.1; groups Prop. 1.9", AS_STATED)
 
     def __str__(self) -> str:
         return f"a stated guarantee of {self.rho:g}-zCDP"
@@ -201,7 +211,7 @@ class TCDP(CurveLeaf):
         return lambda order: self.rho * order if order < self.omega else math.inf
 
     def derivation(self) -> Step:
-        return Step(str(self), "tCDP: Bun, Dwork, Rothblum, Steinke 2018, Def. 1", "as stated")
+        return Step(str(self), "tCDP: Bun, Dwork, Rothblum, Steinke 2018, Def. 1", AS_STATED)
 
     def __str__(self) -> str:
         return f"a stated guarantee of ({self.rho:g}, {self.omega:g})-tCDP"
@@ -257,10 +267,12 @@ class RenyiDP(CurveLeaf):
         return divergence
 
     def derivation(self) -> Step:
-        return Step(str(self), "Rényi DP: Mironov 2017", "as stated")
+        return Step(str(self), "Rényi DP: Mironov 2017", AS_STATED)
 
     def __str__(self) -> str:
-        return "a stated Rényi curve" if self.function else f"a stated Rényi curve at {len(self.points)} orders"
+        return (
+            "a stated Rényi curve" if self.function else f"a Rényi curve stated at orders up to {self.points[-1][0]:g}"
+        )
 
 
 @dataclass(frozen=True)
