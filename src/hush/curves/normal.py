@@ -97,7 +97,7 @@ class NormalPair(Pair):
         p = sum(w * special.ndtr(a - x if rising else x - a) for a, w in self.above)
         q = sum(w * special.ndtr(b - x if rising else x - b) for b, w in self.below)
         value = p - math.exp(min(epsilon, 700.0)) * q
-        slack = 8 * UNIT * (p + math.exp(min(epsilon, 700.0)) * q) * (1 + abs(x))
+        slack = 8 * UNIT * (p + math.exp(min(epsilon, 700.0)) * q) * (1 + x * x)
         value = max(value, -math.expm1(epsilon)) if epsilon < 0 else value
         return (
             math.log(value - slack) if value > slack else -math.inf,
@@ -215,13 +215,14 @@ def gaussian_log_delta(epsilon: float, shift: float) -> Interval:
     u = (epsilon / shift - shift / 2) / math.sqrt(2)
     v = (epsilon / shift + shift / 2) / math.sqrt(2)
     input_error = 2 * UNIT * (abs(epsilon / shift) + shift)
-    if u < -20:  # delta is 1 to all digits: 1 - delta <= erfc(-u)
-        return math.log1p(-float(special.erfc(-u)) - UNIT), 0.0
+    if u < -20:  # 1 - delta = erfc(-u)/2 + e^eps erfc(v)/2, and the first is below e^-400
+        rest = 0.5 * float(special.erfc(v)) * math.exp(epsilon) if epsilon < 0 else 0.0
+        return math.log1p(-rest * (1 + 1e-12) - UNIT), min(math.log1p(-rest * (1 - 1e-12)) + UNIT, 0.0)
     first, second = float(special.erfcx(u)), float(special.erfcx(v))
     value = first - second
     if shift < 1e-3 * max(1.0, abs(u)):  # integrate -erfcx' = 2/sqrt(pi) - 2x erfcx(x) over the short interval
         points, weights = np.polynomial.legendre.leggauss(12)
-        middle, radius = (u + v) / 2, (v - u) / 2
+        middle, radius = epsilon / shift / math.sqrt(2), shift / 2 / math.sqrt(2)
         x = middle + radius * points
         slopes = _mills_slope(x)
         value = float(radius * (weights @ slopes))

@@ -196,8 +196,8 @@ class Line:
             return math.inf
         if self.lattice:
             h, c = self.lattice[0], self.route.c
-            # |1 - e^{-sh}| is at least 1 - e^{-ch}, and at least (2/pi) e^{-ch/2} |y| h.
-            size = min(2 * h / -math.expm1(-c * h), math.pi * math.exp(min(c * h / 2, 300)) / y)
+            # |1 - e^{-sh}| is at least 1 - e^{-ch}, and at least (2/pi) e^{-ch/2} |y| h; likewise with c + 1.
+            size = min(2 * h / -math.expm1(-c * h), math.pi * math.exp(min((c + 1) * h / 2, 300)) / y)
             return size / math.pi * tail_bound(envelopes, y, goal / size, stop=math.pi / h)
         return tail_bound(envelopes, y, goal) / math.pi
 
@@ -339,18 +339,22 @@ _OCTAVES = 2.0 ** np.arange(60)
 
 
 def _octave(envelopes: list[tuple[Envelope, int]], low: float, deviation: float, goal: float, flat: bool) -> float:
-    """The same integral over [low, 2 low], on finer intervals while that can help."""
+    """The same over [low, 2 low], on finer intervals while that can help.
+
+    The nodes there may be few, so it is the sum over nodes that is bounded: at most (low + step)/step of them, the
+    step at most low/4, each weighed by the largest bound.
+    """
     count = max(4, math.ceil(low * deviation / 0.5))
     cells = max(len(e.loss) for e, _ in envelopes)
     if count * cells > 2_000_000:  # not worth it: |phi| <= 1
-        return float(_lengths(np.array([low, 2 * low]), flat)[0])
+        return 1.25 * (low if flat else 1 / low)
     while True:
         edges = np.linspace(low, 2 * low, count + 1)
         middle, radius = (edges[1:] + edges[:-1]) / 2, low / count / 2
         log_bound = np.zeros(count)
         for envelope, n in envelopes:
             log_bound += n * np.log(np.maximum(envelope.ceiling(middle, radius), 1e-300))
-        bound = float(np.exp(log_bound) @ _lengths(edges, flat))
+        bound = 1.25 * math.exp(float(log_bound.max())) * (low if flat else 1 / low)
         if bound <= goal or count > 200 or 4 * count * cells > 2_000_000:
             return bound
         count *= 4

@@ -133,7 +133,7 @@ class Composed:
     noise: float
     """Bound on the 2-norm of the errors of the tilted masses."""
     stray: float
-    """Bound on the tilted mass outside the window."""
+    """Bound on the tilted mass outside the window, and on the tilted mass that rounding of the tails misplaced."""
     at_infinity: float
 
     def log_delta(self, epsilon: float, side: int) -> float:
@@ -178,7 +178,12 @@ def compose(laws: Sequence[tuple[LatticeLaw, int]], step: float, tilt: float, si
         tilt=tilt,
         log_scale=math.fsum(p.times * p.log_moment for p in tilted),
         noise=8 * UNIT * math.log2(size) * (rough + math.sqrt(dot(values, values)) + 1e-3 * count),
-        stray=0.0 if whole else _outside(tilted, mean, (size / 2 - 2) * step, step),
+        stray=(0.0 if whole else _outside(tilted, mean, (size / 2 - 2) * step, step))
+        + 8
+        * UNIT
+        * count
+        * (1 + tilt)
+        * min(1 / max(tilt, 1e-300), max(float(p.losses[-1] - p.losses[0]) for p in tilted)),
         at_infinity=infinite,
     )
 
