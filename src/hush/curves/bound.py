@@ -38,13 +38,16 @@ class Bound:
             return f"{self.upper:.10g}"
         if not (0 < self.lower and self.upper < math.inf):
             return f"<= {self.upper:.6g}"
-        places = min(max(int(-math.log10(self.width)), 0), 15)
-        for count in range(places, 0, -1):
-            low, high = f"{self.lower:.{count}g}", f"{self.upper:.{count}g}"
-            if low == high:
-                return low
-        low, high = f"{self.lower:.15e}", f"{self.upper:.15e}"
-        return f"{self.lower:.3g} to {self.upper:.3g}"
+        (low, low_power), (high, high_power) = (f"{x:.15e}".split("e") for x in (self.lower, self.upper))
+        count = next((k for k, (a, b) in enumerate(zip(low, high, strict=True)) if a != b), len(low))
+        shared = low[:count] if low_power == high_power else ""
+        if len(shared) < 3:
+            return f"{self.lower:.3g} to {self.upper:.3g}"
+        power = int(low_power)
+        if -5 < power < 15:
+            digits = shared.replace(".", "")
+            return f"{int(digits) * 10.0 ** (power - len(digits) + 1):.{max(len(digits) - 1 - power, 0)}f}"
+        return f"{shared}e{low_power}"
 
     def __repr__(self) -> str:
         shown = self.digits

@@ -9,7 +9,7 @@ from functools import cached_property
 
 import numpy as np
 
-from hush.curves.pair import Interval, Pair
+from hush.curves.pair import Interval, Pair, exact
 from hush.numerics.law import UNIT, Array, Law
 
 
@@ -122,8 +122,8 @@ class FinitePair(Pair):
     def log_delta(self, epsilon: float, tolerance: float = 1e-9) -> Interval:
         past = self.losses > epsilon
         value = self.at_infinity + float((self.mass[past] * -np.expm1(epsilon - self.losses[past])).sum())
-        if value == 0:
-            return -math.inf, -math.inf
+        if value == self.at_infinity:
+            return exact(math.log(value) if value > 0 else -math.inf)
         gaps = self.losses[past] - epsilon
         near = float((self.mass[past] * (np.abs(self.losses[past]) + abs(epsilon)) * np.exp(-gaps)).sum())
         slack = 8 * UNIT * (value + near)

@@ -72,6 +72,8 @@ class Pair(ABC):
             slack = 1e-12 * (abs(tilt.mean) + tilt.deviation)
             return max(tilt.mean - slack, 0.0), tilt.mean + slack
         c = order - 1
+        if law.cost(c, 0.0, 60.0) > 200_000:  # divergences grow with the order
+            return 0.0, self.max_loss
         tilt = law.tilt(c, accuracy=60.0)
         slack = tilt.log_moment_error + 4 * UNIT * abs(tilt.log_moment)
         return max((tilt.log_moment - slack) / c, 0.0), max((tilt.log_moment + slack) / c, 0.0)
@@ -111,7 +113,7 @@ def invert(pair: Pair, log_delta: float, tolerance: float, floor: float = 0.0) -
     if log_delta == -math.inf:
         top = max(pair.max_loss, 0.0)
         return top, top
-    if pair.infinite > math.exp(log_delta) * (1 + 4 * UNIT):
+    if pair.infinite > 0 and math.log(pair.infinite) > log_delta:
         return math.inf, math.inf
 
     @cache

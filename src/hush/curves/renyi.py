@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Callable
+from functools import cache
 
 import numpy as np
 from scipy import special
@@ -87,15 +88,16 @@ def bounded_range(range_: float) -> Curve:
     Dong, Durfee, Rogers 2020, Lemma 3.2; at most order range^2/8 (Cesar, Rogers 2021).
     """
 
+    @cache
     def divergence(order: float) -> float:
         if order == math.inf:
             return range_
         low, high, peak = 0.0, range_, 0.0
         for _ in range(3):
-            t = np.linspace(low, high, 4001)
+            t = np.linspace(low, high, 401)
             values = _two_point(t, range_, order)
             best = int(np.argmax(values))
-            low, high, peak = float(t[max(best - 1, 0)]), float(t[min(best + 1, 4000)]), float(values[best])
+            low, high, peak = float(t[max(best - 1, 0)]), float(t[min(best + 1, 400)]), float(values[best])
         return min(peak * (1 + 1e-9), order * range_ * range_ / 8)
 
     return divergence

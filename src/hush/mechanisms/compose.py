@@ -87,6 +87,9 @@ class Repeat(Mechanism):
         mixed = _sampled_curve(self, removed, added)
         return mixed if mixed is not None else renyi.scale(self.inner.curve(removed, added), self.times)
 
+    def attained(self) -> Mechanism:
+        return Repeat.of(self.inner.attained(), self.times)
+
     def derivation(self) -> Step:
         return Step(
             f"repeated {self.times} times",
@@ -135,6 +138,9 @@ class Sequence(Mechanism):
         if mixed is not None:
             return mixed
         return renyi.add([renyi.scale(m.curve(removed, added), n) for m, n in self.parts])
+
+    def attained(self) -> Mechanism:
+        return Sequence.of(Repeat.of(m.attained(), n) for m, n in self.parts)
 
     def derivation(self) -> Step:
         return Step(
@@ -185,6 +191,9 @@ class Parallel(Mechanism):
         if settled(removed) == 0 or settled(added) == 0:
             return renyi.largest([part.curve(removed, added) for part in self.parts])
         raise NotCovered("a Rényi bound side by side is known for one record added or removed")
+
+    def attained(self) -> Mechanism:
+        return Parallel.of(part.attained() for part in self.parts)
 
     def derivation(self) -> Step:
         return Step(

@@ -41,6 +41,9 @@ class Group(Mechanism):
     def curve(self, removed: Counts, added: Counts) -> Curve:
         return self.inner.curve(self._spread(removed), self._spread(added))
 
+    def attained(self) -> Mechanism:
+        return Group.of(self.inner.attained(), self.size)
+
     def derivation(self) -> Step:
         return Step(
             f"for groups of {self.size}",
@@ -80,6 +83,9 @@ class Under(Mechanism):
 
     def curve(self, removed: Counts, added: Counts) -> Curve:
         return self.inner.curve(removed, added)
+
+    def attained(self) -> Mechanism:
+        return Under.of(self.inner.attained(), self.relation)
 
     def derivation(self) -> Step:
         return Step(

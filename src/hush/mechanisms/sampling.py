@@ -73,6 +73,9 @@ class Sampled(Mechanism):
     def curve(self, removed: Counts, added: Counts) -> Curve:
         return self.inner.curve(self.scheme.thin(removed), self.scheme.thin(added))
 
+    def attained(self) -> Mechanism:
+        return self.scheme.applied(self.inner.attained())
+
     def derivation(self) -> Step:
         theorem = (
             "Zhu, Dong, Wang 2022, Thm 11: remove ((1-q)Q + qP, Q), add (P, (1-q)P + qQ), each composed on its own"

@@ -69,7 +69,7 @@ class ApproxDP(Leaf):
     """Any mechanism that is (epsilon_i, delta_i)-DP for each of the given points (one or many).
 
     >>> ApproxDP(epsilon=0.5, delta=1e-8).repeat(30).epsilon(delta=1e-6).upper
-    11.10...
+    13.977...
     """
 
     points: tuple[tuple[float, float], ...]
@@ -343,6 +343,6 @@ def from_profile(
     """Any mechanism that meets all the (epsilon, delta) points.
 
     >>> from_profile([0.5, 1.0], [1e-3, 1e-6]).epsilon(delta=1e-6).upper
-    1.0...
+    1.0
     """
     return ApproxDP(points=list(zip(epsilons, deltas, strict=True)), relation=relation)

@@ -19,7 +19,7 @@ def explain(mechanism: Mechanism, *, delta: float) -> str:
     >>> print(explain(hush.Gaussian(1.0).repeat(4), delta=1e-5))
     Derivation
       repeated 4 times
-      |  by: the product of dominating pairs dominates the composition: Zhu, Dong, Wang 2022, Thm 10
+      |  by: the product of dominating pairs dominates the composition: Zhu, Dong, Wang 2022, Thm 10; ...
       `- Gaussian noise of multiplier 1
             by: dominated by N(1/σ, 1) against N(0, 1): Balle, Wang 2018, Thm 8; ...
     <BLANKLINE>
