@@ -11,7 +11,8 @@ from scipy import special
 
 from hush.curves.finite import FinitePair
 from hush.curves.pair import Interval, Pair, Share
-from hush.numerics.law import UNIT, Array, Law, Normals
+from hush.numerics.law import UNIT, Array, Law
+from hush.numerics.normals import Normals
 from hush.numerics.roots import decreasing_root
 
 Mixture = tuple[tuple[float, float], ...]

@@ -14,9 +14,9 @@ from hush.curves.normal import NormalPair
 from hush.curves.pair import Interval, Pair, Share, exact
 from hush.curves.routes import FULL, QUICK, ContourRoute, DirectRoute, GridRoute, RenyiRoute, Route
 from hush.errors import NotCovered
-from hush.numerics.contour import common_lattice
 from hush.numerics.grid import Composed, Convolved
 from hush.numerics.law import UNIT, Array, Law
+from hush.numerics.orders import common_lattice
 
 FEW = 16
 """Up to so many losses the grid is asked first."""

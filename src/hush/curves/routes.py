@@ -14,6 +14,7 @@ from hush.curves.finite import FinitePair
 from hush.curves.pair import Interval, Pair
 from hush.numerics import contour, grid
 from hush.numerics.law import Array, Law
+from hush.numerics.orders import Orders, best_orders, markov_exponent
 from hush.numerics.roots import decreasing_root
 
 QUICK, FULL = (1 << 13, 1 << 16), (1 << 18,)
@@ -58,7 +59,7 @@ class GridRoute:
     name: str = "grid"
 
     def log_delta(self, epsilon: float, tolerance: float) -> Interval:
-        orders, best = contour.best_orders(self.laws, epsilon=epsilon)
+        orders, best = best_orders(self.laws, epsilon=epsilon)
         tilt = float(orders.c[best])
         guess = min(float((orders.exponent() - orders.c * epsilon).min()), 0.0)
         low, high = -math.inf, 0.0
@@ -70,7 +71,7 @@ class GridRoute:
         return low, high
 
     def epsilon(self, log_delta: float, tolerance: float, floor: float = 0.0) -> Interval:
-        orders, best = contour.best_orders(self.laws, log_delta=log_delta)
+        orders, best = best_orders(self.laws, log_delta=log_delta)
         tilt = float(orders.c[best])
         limit = max(float(orders.objective(None, log_delta)[best]), 1e-3)
         low, high = 0.0, math.inf
@@ -86,7 +87,7 @@ class GridRoute:
 
     def bracket(self, size: int, log_delta: float) -> grid.Bracket:
         """Lattice laws from both sides that serve near this delta."""
-        orders, best = contour.best_orders(self.laws, log_delta=log_delta)
+        orders, best = best_orders(self.laws, log_delta=log_delta)
         return grid.bracket(self._sources, size, float(orders.c[best]), log_delta - 14)
 
     @cached_property
@@ -140,17 +141,17 @@ class RenyiRoute:
     name: str = "Rényi"
 
     def log_delta(self, epsilon: float, tolerance: float) -> Interval:
-        orders, best = contour.best_orders(self.laws, epsilon=epsilon)
+        orders, best = best_orders(self.laws, epsilon=epsilon)
         return -math.inf, min(0.0, *(self._exponent(c) - c * epsilon for c in self._near(orders, best)))
 
     def epsilon(self, log_delta: float, tolerance: float, floor: float = 0.0) -> Interval:
-        orders, best = contour.best_orders(self.laws, log_delta=log_delta)
+        orders, best = best_orders(self.laws, log_delta=log_delta)
         return 0.0, max(0.0, min((self._exponent(c) - log_delta) / c for c in self._near(orders, best)))
 
     def _exponent(self, c: float) -> float:
-        return contour.markov_exponent(self.laws, c)
+        return markov_exponent(self.laws, c)
 
-    def _near(self, orders: contour.Orders, best: int) -> list[float]:
+    def _near(self, orders: Orders, best: int) -> list[float]:
         """Orders about the best one; where a moment there takes too much work, ever lower ones."""
         near = [float(c) for c in orders.c[max(best - 1, 0) : best + 2]]
         return near + [near[0] * 2.0**-k for k in range(1, 40, 3)]

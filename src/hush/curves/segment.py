@@ -8,7 +8,8 @@ from dataclasses import dataclass
 import numpy as np
 
 from hush.curves.pair import Interval, Pair, Share, exact
-from hush.numerics.law import UNIT, Array, Exponentials, Law
+from hush.numerics.exponentials import Exponentials
+from hush.numerics.law import UNIT, Array, Law
 
 PLAIN = Share()
 

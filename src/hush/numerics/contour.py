@@ -9,129 +9,26 @@ The error terms are listed in docs/theory/error-budget.md under the names used h
 from __future__ import annotations
 
 import math
-from collections.abc import Sequence
 from dataclasses import dataclass
 
 import numpy as np
 
-from hush.numerics.law import UNIT, Array, Envelope, Law, Tilted
+from hush.numerics.decay import tail_bound
+from hush.numerics.law import UNIT, Array, Envelope, Tilted
 from hush.numerics.logspace import log1p
+from hush.numerics.orders import (
+    MOST_NODES,
+    Parts,
+    Route,
+    best_orders,
+    choose_route,
+    common_lattice,
+    log_markov,
+    markov_exponent,
+)
 
-Parts = Sequence[tuple[Law, int]]
-
-MOST_NODES = 1 << 17
 MOST_WORK = 1e7
 """Terms that one line may sum before it gives up."""
-LARGEST_ORDER = 1e10
-
-
-@dataclass(frozen=True)
-class Orders:
-    """K(c) = log E_P e^{cL} of the whole sum, mean and typical size of the tilted loss, at increasing orders c."""
-
-    c: Array
-    value: Array
-    mean: Array
-    spread: Array
-
-    @classmethod
-    def of(cls, parts: Parts, c: Array) -> Orders:
-        value, mean, square = np.zeros(len(c)), np.zeros(len(c)), np.zeros(len(c))
-        for law, n in parts:
-            k, m, deviation = law.cumulants(c, 10 + math.log(n))
-            value, mean, square = value + n * k, mean + n * m, square + n * deviation**2
-        return cls(c, value, mean, 1.25 * np.sqrt(square))
-
-    def exponent(self) -> Array:
-        """E with delta(eps) <= e^{E - c eps}, by Markov: K(c) + log sup_L (1 - e^{eps-L})_+ e^{-c(L-eps)}."""
-        return self.value + _log_markov(self.c)
-
-    def objective(self, epsilon: float | None, log_delta: float | None) -> Array:
-        """What the best order minimises: the size of the integrand at epsilon, or epsilon by Markov at delta."""
-        if epsilon is not None:
-            return self.value - self.c * epsilon - np.log(self.c) - np.log1p(self.c)
-        return (self.exponent() - (log_delta or 0.0)) / self.c
-
-
-def _log_markov(c: Array | float) -> Array:
-    return -c * np.log1p(1 / np.asarray(c)) - np.log1p(c)
-
-
-def best_orders(parts: Parts, *, epsilon: float | None = None, log_delta: float | None = None) -> tuple[Orders, int]:
-    """Orders around the one that gives the best Markov (Renyi) bound, and the index of that one."""
-    start = Orders.of(parts, np.array([1e-6]))
-    deviation = max(float(start.spread[0]), 1e-150)
-    if epsilon is not None:
-        depth = max(1.0, (epsilon - float(start.mean[0])) / deviation)
-    else:
-        depth = math.sqrt(2 * max(-(log_delta or 0.0), 0.5))
-    guess = min(max(depth / deviation, 1e-6), LARGEST_ORDER / 100)
-    lattice = common_lattice(parts)
-    largest = 50 / lattice[0] if lattice else LARGEST_ORDER
-    guess = min(guess, largest / 2)
-    low, high = guess / 40, guess * 1.5
-    orders, best = start, 0
-    for _ in range(16):
-        orders = Orders.of(parts, np.geomspace(low, high, 12))
-        best = int(np.argmin(orders.objective(epsilon, log_delta)))
-        if best == len(orders.c) - 1 and high < largest:
-            low, high = float(orders.c[-2]), min(high * 12, largest)
-        elif best == 0 and low > 1e-12:
-            low, high = low / 40, float(orders.c[1])
-        else:
-            break
-    orders = Orders.of(parts, float(orders.c[best]) * _NEARBY)
-    return orders, int(np.argmin(orders.objective(epsilon, log_delta)))
-
-
-_NEARBY = np.array([0.3, 0.4, 0.5, 0.6, 0.7, 0.8, 0.9, 1.0, 1.12, 1.25, 1.5, 2.0, 3.0])
-
-
-@dataclass(frozen=True)
-class Route:
-    """Where to integrate: the order c, another order to the right for the aliases, the period 2 pi / step."""
-
-    c: float
-    right: float
-    period: float
-    log_ratio: float
-    """log of delta over e^{K(c) - c eps}: what the errors are compared with."""
-    spread: float
-    """Typical size of the tilted sum about its mean."""
-
-
-def choose_route(orders: Orders, epsilon: float, log_delta: float, tolerance: float) -> Route:
-    """The cheapest line for delta near (epsilon, log_delta): period times reach is least."""
-    goal = math.log(0.1 * tolerance) + log_delta
-    c, exponent = orders.c, orders.exponent()
-    left = np.minimum((max(epsilon, 0.0) - goal) / (c + 1), -goal / c)
-    gap = c[None, :] - c[:, None]
-    with np.errstate(divide="ignore", invalid="ignore"):
-        rights = np.where(gap > 0, (exponent - c * epsilon - goal)[None, :] / gap, math.inf)
-    partner = np.argmin(rights, axis=1)
-    period = np.maximum(np.maximum(left, rights[np.arange(len(c)), partner]), 1e-12)
-    log_ratio = log_delta - (orders.value - c * epsilon)
-    # a heavy tail makes the spread large without making the integrand decay: trust the smaller one
-    spread = np.maximum(np.minimum(orders.spread[0], orders.spread), 1e-30)
-    work = period * np.sqrt(4 - math.log(tolerance) - np.minimum(log_ratio, 0.0)) / spread
-    work = work * (1 + np.exp(np.minimum(-18 - log_ratio, 50.0)))
-    best = int(np.argmin(work[:-1]))
-    return Route(
-        float(c[best]),
-        float(c[partner[best]]),
-        float(period[best]),
-        float(log_ratio[best]),
-        float(spread[best]),
-    )
-
-
-def common_lattice(parts: Parts) -> tuple[float, float] | None:
-    """(step, offset) of the lattice on which the sum of all losses lies, where the parts share one step."""
-    step = parts[0][0].lattice
-    if step is None or any(law.lattice != step for law, _ in parts):
-        return None
-    offset = math.fsum(n * math.fmod(law.origin, step) for law, n in parts)
-    return step, math.fmod(offset, step)
 
 
 class Exhausted(Exception):
@@ -263,7 +160,7 @@ class Line:
         known = _geometric(-c * period, -log_scale)
         uncertain = _geometric(-(c + 1) * period, epsilon + self.discount - log_scale)
         value, uncertain = (value - known, uncertain) if uncertain < known else (value, known)
-        markov = self.right_value + float(_log_markov(right)) - right * epsilon
+        markov = self.right_value + float(log_markov(right)) - right * epsilon
         aliases = uncertain + _geometric(-(right - c) * period, markov - log_scale)
         size = float(np.abs(terms).sum())
         rounding = abs(value) * math.expm1(min(self.value_error, 50.0)) + float(np.abs(mass - discount) @ self.slack)
@@ -306,84 +203,6 @@ def _geometric(log_ratio: float, log_first: float) -> float:
     """sum over n >= 1 of e^{log_first + n log_ratio}, for log_ratio < 0."""
     exponent = log_first + log_ratio
     return math.exp(exponent) / -math.expm1(log_ratio) if exponent < 700 else math.inf
-
-
-def tail_bound(envelopes: list[tuple[Envelope, int]], start: float, goal: float, stop: float = math.inf) -> float:
-    """Bound on the integral over y > start of |phi(y)| / y^2, phi the product of the factors.
-
-    With a stop, on the integral up to there of |phi| alone.
-    """
-    flat = stop < math.inf
-    deviation = max(e.deviation for e, _ in envelopes)
-    jump = max(((n * e.deviation * e.jump, e.jump) for e, n in envelopes), default=(0.0, 0.0))[1]
-    y = min(max(start, 0.75 / jump), stop) if jump > 0 else start
-    total = _between(envelopes, start, y, flat) if y > start else 0.0
-    rest = math.inf
-    for _ in range(60):
-        rest = max(stop - y, 0.0) if flat else _decay(envelopes, y)
-        if total > goal or total + rest <= goal:
-            break
-        total += _octave(envelopes, y, deviation, goal, flat)
-        y *= 2
-    return total + rest
-
-
-def _decay(envelopes: list[tuple[Envelope, int]], start: float) -> float:
-    """The same integral from atoms and total variation alone, octave by octave."""
-    y = start * _OCTAVES
-    log_bound = sum(n * np.log(np.maximum(e.decay(y), 1e-300)) for e, n in envelopes)
-    return float((np.exp(log_bound) / (2 * y)).sum()) + 1 / float(2 * y[-1])
-
-
-_OCTAVES = 2.0 ** np.arange(60)
-
-
-def _octave(envelopes: list[tuple[Envelope, int]], low: float, deviation: float, goal: float, flat: bool) -> float:
-    """The same over [low, 2 low], on finer intervals while that can help.
-
-    The nodes there may be few, so it is the sum over nodes that is bounded: at most (low + step)/step of them, the
-    step at most low/4, each weighed by the largest bound.
-    """
-    count = max(4, math.ceil(low * deviation / 0.5))
-    cells = max(len(e.loss) for e, _ in envelopes)
-    if count * cells > 2_000_000:  # not worth it: |phi| <= 1
-        return 1.25 * (low if flat else 1 / low)
-    while True:
-        edges = np.linspace(low, 2 * low, count + 1)
-        middle, radius = (edges[1:] + edges[:-1]) / 2, low / count / 2
-        log_bound = np.zeros(count)
-        for envelope, n in envelopes:
-            log_bound += n * np.log(np.maximum(envelope.ceiling(middle, radius), 1e-300))
-        bound = 1.25 * math.exp(float(log_bound.max())) * (low if flat else 1 / low)
-        if bound <= goal or count > 200 or 4 * count * cells > 2_000_000:
-            return bound
-        count *= 4
-
-
-def _between(envelopes: list[tuple[Envelope, int]], start: float, stop: float, flat: bool) -> float:
-    """The same integral over [start, stop], by 1 - |phi(y)|^2 >= (1 - |phi(ny)|^2)/n^2 with ny in [stop, 2 stop]."""
-    edges = np.linspace(stop, 2 * stop, 17)
-    middle, radius = (edges[1:] + edges[:-1]) / 2, stop / 32
-    y = np.geomspace(start, stop, 100)
-    log_bound = np.zeros(len(y))
-    for envelope, n in envelopes:
-        gap = 1 - float(envelope.ceiling(middle, radius).max()) ** 2
-        log_bound += n / 2 * np.log1p(-np.minimum(gap / (stop / y + 1) ** 2, 1 - 1e-16))
-    return float(np.exp(log_bound[:-1]) @ _lengths(y, flat))
-
-
-def _lengths(edges: Array, flat: bool) -> Array:
-    """Integral of 1, or of 1/y^2, between neighbouring edges."""
-    return np.diff(edges) if flat else -np.diff(1 / edges)
-
-
-def markov_exponent(parts: Parts, c: float) -> float:
-    """Certified E with delta(eps) <= e^{E - c eps} (Canonne, Kamath, Steinke 2020, Prop. 12)."""
-    if sum(law.cost(c, 0.0, 40.0) for law, _ in parts) > MOST_NODES:
-        return math.inf
-    tilts = [(law.tilt(c, accuracy=20 + math.log(n)), n) for law, n in parts]
-    value = sum(n * (t.log_moment + t.log_moment_error) for t, n in tilts)
-    return value + float(_log_markov(c)) + 4 * UNIT * abs(value)
 
 
 def log_delta_bounds(parts: Parts, epsilon: float, tolerance: float) -> tuple[float, float]:
