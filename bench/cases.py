@@ -5,6 +5,7 @@ for sampled noise come from ball arithmetic or from 30-digit quadrature of the i
 unsampled Gaussian from its closed form at μ = 2, randomized response from its binomial sum.
 """
 
+import math
 from dataclasses import dataclass
 
 
@@ -70,7 +71,7 @@ ACCOUNTING: dict[str, Accounting] = {
     "half-sampled": SampledGaussian(10.0, 0.5, 500, 1e-8, 6.5906143836354335),
     "digits": SampledGaussian(0.6, 256 / 60_000, 14_040, 1e-5, 10.756933967758771),
     "unsampled": SampledGaussian(100.0, 1.0, 40_000, 1e-12, 15.641125779460989),
-    "response": RandomizedResponse(1.0, 100, 1e-5, 79.8413223649645008),
+    "response": RandomizedResponse(math.log(3), 100, 1e-6, 94.2898678929248858),
 }
 
 CALIBRATION = Calibration(2.0, 1e-5, 0.01, 10_000, 2.127375434714145)

@@ -15,6 +15,7 @@ from functools import cache
 import numpy as np
 
 from hush.errors import NotCovered
+from hush.numerics.grid import cell_masses
 from hush.numerics.law import UNIT, Array, Law
 from hush.numerics.logspace import log1p
 from hush.numerics.roots import decreasing_root
@@ -101,11 +102,7 @@ class Pair(ABC):
     def masses(self, edges: Array) -> tuple[Array, Array]:
         """P- and Q-mass of edges[k] < L <= edges[k+1]."""
         p_above, q_above, p_below, q_below = self.tails(edges)
-        upper_half = p_above[:-1] < 0.5
-        p = np.where(upper_half, p_above[:-1] - p_above[1:], p_below[1:] - p_below[:-1])
-        upper_half = q_above[:-1] < 0.5
-        q = np.where(upper_half, q_above[:-1] - q_above[1:], q_below[1:] - q_below[:-1])
-        return np.maximum(p, 0.0), np.maximum(q, 0.0)
+        return cell_masses(p_above, p_below), cell_masses(q_above, q_below)
 
 
 def invert(pair: Pair, log_delta: float, tolerance: float, floor: float = 0.0) -> Interval:

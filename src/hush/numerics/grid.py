@@ -68,7 +68,7 @@ def discretise(source: Source, step: float, low: float, high: float) -> tuple[La
     upper, lower, beyond = np.zeros(len(edges)), np.zeros(len(edges)), 0.0
     if source.tails:
         p_above, q_above, p_below, q_below = source.tails(edges)
-        p, q = _masses(p_above, p_below), _masses(q_above, q_below)
+        p, q = cell_masses(p_above, p_below), cell_masses(q_above, q_below)
         right = np.clip((p - q * np.exp(edges[:-1])) / -math.expm1(-step), 0.0, p)
         left = p - right
         upper[:-1] += left
@@ -86,7 +86,8 @@ def discretise(source: Source, step: float, low: float, high: float) -> tuple[La
     return LatticeLaw(float(edges[0]), upper, beyond), LatticeLaw(float(edges[0]), lower, 0.0)
 
 
-def _masses(above: Array, below: Array) -> Array:
+def cell_masses(above: Array, below: Array) -> Array:
+    """Masses between neighbouring edges from both tails, whichever is smaller there."""
     return np.maximum(np.where(above[:-1] < 0.5, above[:-1] - above[1:], below[1:] - below[:-1]), 0.0)
 
 

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import math
 from typing import Any, TypeAlias
 
 import numpy as np
@@ -23,13 +22,3 @@ def log1p(z: Array) -> Array:
     result.real = np.where(near, 0.5 * np.log1p(small.real * (2 + small.real) + small.imag**2), np.log(size))
     result.imag = np.arctan2(z.imag, 1 + z.real)
     return result
-
-
-def log_expm1(x: float) -> float:
-    """log(e^x - 1) for x > 0, of any size."""
-    return x + math.log(-math.expm1(-x))
-
-
-def log1mexp(x: float) -> float:
-    """log(1 - e^x) for x < 0."""
-    return math.log(-math.expm1(x)) if x > -math.log(2) else math.log1p(-math.exp(x))
