@@ -238,7 +238,7 @@ def epsilon_bounds(parts: Parts, log_delta: float, tolerance: float, floor: floa
     guess = max(markov - 1.5 / c, 0.5 * markov)
     lower, upper = 0.0, math.inf
     for _ in range(4):
-        relative = min(max(0.4 * tolerance * c * guess, 1e-13), 1e-2)
+        relative = min(max(0.02 * tolerance * c * guess, 1e-13), 1e-2)
         try:
             line = Line(parts, choose_route(orders, guess, log_delta, relative), relative)
         except Exhausted:
