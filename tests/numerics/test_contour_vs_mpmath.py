@@ -1,4 +1,4 @@
-"""The contour engine against the same integral in forty digits, and against closed forms."""
+"""The contour engine against the same integral in thirty digits, and against closed forms."""
 
 from __future__ import annotations
 

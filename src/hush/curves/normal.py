@@ -28,6 +28,14 @@ class NormalPair(Pair):
     spacing: float | None = None
     """For discrete Gaussian noise: the distance of neighbouring integers in standard deviations."""
 
+    def __post_init__(self) -> None:
+        """Count shifts from the place that P and Q share most, so that small losses keep their digits."""
+        shared = dict(self.above)
+        origin = max(((shared[b] * v, b) for b, v in self.below if b in shared), default=(0.0, 0.0))[1]
+        if origin:
+            for name in ("above", "below"):
+                object.__setattr__(self, name, tuple((a - origin, w) for a, w in getattr(self, name)))
+
     @classmethod
     def shifted(cls, shift: float, spacing: float | None = None) -> NormalPair:
         """N(shift, 1) against N(0, 1)."""
@@ -93,17 +101,20 @@ class NormalPair(Pair):
             return share.log_delta(epsilon, base, tolerance)
         if self.spacing:
             return self._sum_past(epsilon)
-        x = self._threshold(epsilon)
-        rising = self._rising
-        p = sum(w * special.ndtr(a - x if rising else x - a) for a, w in self.above)
-        q = sum(w * special.ndtr(b - x if rising else x - b) for b, w in self.below)
-        value = p - math.exp(min(epsilon, 700.0)) * q
-        slack = 8 * UNIT * (p + math.exp(min(epsilon, 700.0)) * q) * (1 + x * x)
-        value = max(value, -math.expm1(epsilon)) if epsilon < 0 else value
-        return (
-            math.log(value - slack) if value > slack else -math.inf,
-            min(math.log(value + slack), 0.0) if value + slack > 0 else -math.inf,
+        return self._past(epsilon, self._threshold(epsilon))
+
+    def _past(self, epsilon: float, x: float) -> Interval:
+        """The profile from the tails past the threshold x, in log-space; it is stationary in x."""
+        sign = 1.0 if self._rising else -1.0
+        p, q = (
+            float(np.logaddexp.reduce([math.log(w) + float(special.log_ndtr(sign * (a - x))) for a, w in mixture]))
+            for mixture in (self.above, self.below)
         )
+        floor = math.log(-math.expm1(epsilon)) if epsilon < 0 else -math.inf
+        error = 16 * UNIT * (1 + x * x + abs(epsilon) + abs(p) + abs(q))
+        gap = -math.expm1(min(epsilon + q - p, 0.0))
+        low = p + math.log(gap - error) - error if gap > error else -math.inf
+        return max(low, floor), max(min(p + math.log(gap + error) + error, 0.0), floor)
 
     def _sum_past(self, epsilon: float) -> Interval:
         """The profile of discrete noise: a sum over the integers past the threshold, in log-space."""
@@ -193,6 +204,7 @@ class NormalPair(Pair):
         x = spacing * np.arange(low, high + 1)
         losses, mass = self._piece.loss(x), np.exp(self._piece.log_mass(x))
         order = np.argsort(losses, kind="stable")
+        order = order[mass[order] > 0]
         return FinitePair(losses[order], mass[order])
 
 
@@ -215,7 +227,7 @@ def gaussian_log_delta(epsilon: float, shift: float) -> Interval:
     """
     u = (epsilon / shift - shift / 2) / math.sqrt(2)
     v = (epsilon / shift + shift / 2) / math.sqrt(2)
-    input_error = 2 * UNIT * (abs(epsilon / shift) + shift)
+    input_error = 4 * UNIT * (abs(epsilon / shift) + shift)
     if u < -20:  # 1 - delta = erfc(-u)/2 + e^eps erfc(v)/2, and the first is below e^-400
         rest = 0.5 * float(special.erfc(v)) * math.exp(epsilon) if epsilon < 0 else 0.0
         return math.log1p(-rest * (1 + 1e-12) - UNIT), min(math.log1p(-rest * (1 - 1e-12)) + UNIT, 0.0)

@@ -166,28 +166,36 @@ class Share:
         """
         if epsilon > 700 and self.below > 0:
             return -math.inf, -math.inf if math.log(self.above / self.below) < epsilon else 0.0
+        growth = math.expm1(min(epsilon, 700.0))
         lead = self._lead(epsilon)
-        if lead > 0:
-            if epsilon > 600:
-                inner = epsilon - math.log(lead)
-            else:
-                ratio = math.expm1(epsilon) / lead
-                if ratio <= -1:
-                    return exact(math.log(-math.expm1(epsilon)))
-                inner = math.log1p(ratio)
-            low, high = base.log_delta(inner, tolerance)
-            slack = 8 * UNIT * (1 + abs(math.log(lead)))
-            return math.log(lead) + low - slack, min(math.log(lead) + high + slack, 0.0)
+        blur = 4 * UNIT * (self._excess + self.below * abs(growth)) if self.below else 0.0
+        if lead + blur > 0 and self.above > self.below:
+            ends = [
+                self._of_base(epsilon, growth, max(lead + s * blur, 0.0), base, tolerance)
+                for s in ((-1, 1) if blur else (0,))
+            ]
+            return ends[0][0], ends[-1][1]
         rest = self.above_rest - math.exp(epsilon) * self.below_rest
-        if rest <= 0:
-            return -math.inf, -math.inf
+        blur = 4 * UNIT * (self.above_rest + math.exp(epsilon) * self.below_rest)
+        if rest + blur <= 0 or self.above >= self.below:
+            return exact(-math.inf)
+        mirror = base.swap()
+        ends = [self._of_base(epsilon, growth, max(rest + s * blur, 0.0), mirror, tolerance) for s in (-1, 1)]
+        return ends[0][0], ends[1][1]
+
+    def _of_base(self, epsilon: float, growth: float, lead: float, base: Pair, tolerance: float) -> Interval:
+        """log of lead * delta_base(log(1 + (e^eps - 1)/lead)), or 1 - e^eps where that logarithm does not exist."""
         if lead == 0:
-            return exact(math.log(rest))
-        ratio = math.expm1(epsilon) / rest
-        if ratio <= -1:
-            return exact(math.log(-math.expm1(epsilon)))
-        low, high = base.swap().log_delta(math.log1p(ratio), tolerance)
-        return math.log(rest) + low - 8 * UNIT, min(math.log(rest) + high + 8 * UNIT, 0.0)
+            return exact(-math.inf)
+        if epsilon > 600:
+            inner = epsilon - math.log(lead)
+        elif growth / lead <= -1:
+            return exact(math.log(-growth))
+        else:
+            inner = math.log1p(growth / lead)
+        low, high = base.log_delta(inner, tolerance)
+        slack = 8 * UNIT * (1 + abs(math.log(lead)))
+        return math.log(lead) + low - slack, min(math.log(lead) + high + slack, 0.0)
 
     def _lead(self, epsilon: float) -> float:
         if self.below == 0:

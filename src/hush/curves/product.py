@@ -147,6 +147,8 @@ class Product(Pair):
         target = log_delta
         if self._log_finite < 0:
             rest = math.exp(log_delta) - self.infinite
+            if abs(rest) <= 64 * UNIT * self.infinite * (1 + abs(log_delta)):  # rounding decides: say nothing
+                return 0.0, math.inf
             if rest < 0:
                 return math.inf, math.inf
             target = math.log(rest) - self._log_finite if rest > 0 else -math.inf

@@ -175,7 +175,7 @@ class Parallel(Mechanism):
 
     def pair(self, removed: Counts, added: Counts) -> Pair:
         r, a = settled(removed), settled(added)
-        if r == 0 or a == 0:
+        if 0 in (r, a) and max(len(removed), len(added)) <= 2:
             return largest_pair(part.pair(removed, added) for part in self.parts)
         if (r, a) != (1, 1):
             raise NotCovered("side by side, several records changed: a group may be spread over the parts in any way")
@@ -188,7 +188,7 @@ class Parallel(Mechanism):
         return largest_pair(options)
 
     def curve(self, removed: Counts, added: Counts) -> Curve:
-        if settled(removed) == 0 or settled(added) == 0:
+        if 0 in (settled(removed), settled(added)) and max(len(removed), len(added)) <= 2:
             return renyi.largest([part.curve(removed, added) for part in self.parts])
         raise NotCovered("a Rényi bound side by side is known for one record added or removed")
 

@@ -24,17 +24,13 @@ def _relation(who: str, relation: object) -> Relation:
 
 
 def _sides(leaf: Leaf, removed: Counts, added: Counts, unit: float) -> tuple[dict[float, float], dict[float, float]]:
-    """Weights of the shifts under P (removed records push up) and under Q (added records push down).
-
-    Under REPLACE a replaced record moves the sum by one unit in all, half of it on either side.
-    """
-    half = unit if leaf.relation is Relation.ADD_REMOVE else unit / 2
-    if leaf.relation is Relation.REPLACE and len(removed) != len(added):
-        leaf.steps(len(removed) - 1, len(added) - 1)
-    return (
-        {half * k: w for k, w in enumerate(removed) if w > 0},
-        {-half * k: w for k, w in enumerate(added) if w > 0},
-    )
+    """Weights of the shifts under P (removed records push up) and under Q (added records push down)."""
+    if leaf.relation is Relation.REPLACE:
+        raise NotCovered(
+            f"{leaf}, sensitivity stated for replace-one, on a sample: where the sum lies without the record is not "
+            "known. State the noise under ADD_REMOVE (each record's norm) and write .under(Relation.REPLACE)"
+        )
+    return {unit * k: w for k, w in enumerate(removed) if w > 0}, {-unit * k: w for k, w in enumerate(added) if w > 0}
 
 
 @dataclass(frozen=True)
@@ -129,8 +125,6 @@ class DiscreteGaussian(Leaf):
         return NormalPair.shifted(self.steps(removed, added) * self.sensitivity / self.sigma, 1 / self.sigma)
 
     def mixture(self, removed: Counts, added: Counts) -> Pair:
-        if self.relation is Relation.REPLACE:
-            raise NotCovered(f"{self} sampled under replace-one: half a step is no whole number")
         above, below = _sides(self, removed, added, self.sensitivity / self.sigma)
         return NormalPair(tuple(sorted(above.items())), tuple(sorted(below.items())), 1 / self.sigma)
 
@@ -188,10 +182,8 @@ class DiscreteLaplace(Leaf):
         return mass
 
     def mixture(self, removed: Counts, added: Counts) -> Pair:
-        if self.relation is Relation.REPLACE:
-            raise NotCovered(f"{self} sampled under replace-one: half a step is no whole number")
-        above = {k * self.sensitivity: w for k, w in enumerate(removed) if w > 0}
-        below = {-k * self.sensitivity: w for k, w in enumerate(added) if w > 0}
+        up, down = _sides(self, removed, added, self.sensitivity)
+        above, below = ({round(shift): w for shift, w in side.items()} for side in (up, down))
         x = self._classes([*above, *below])
         return FinitePair.of(self._masses(above, x), self._masses(below, x))
 

@@ -5,13 +5,15 @@ from __future__ import annotations
 from abc import ABC, abstractmethod
 from dataclasses import dataclass, field
 
+import numpy as np
 from scipy import special
 
 from hush.curves.pair import Pair
 from hush.curves.relation import Relation
 from hush.curves.renyi import Curve
+from hush.errors import NotCovered
 from hush.mechanisms.checks import number
-from hush.mechanisms.mechanism import Counts, Mechanism, Step, require
+from hush.mechanisms.mechanism import NONE, Counts, Mechanism, Step, require
 
 
 class Scheme(ABC):
@@ -42,15 +44,16 @@ class Poisson(Scheme):
 
     def thin(self, counts: Counts) -> Counts:
         """How many of the records take part after the sample is drawn: binomial thinning."""
-        most = len(counts) - 1
-        kept = [0.0] * (most + 1)
+        if len(counts) > 201:
+            raise NotCovered("a sampled group of more than 200 records: state the guarantee of the group instead")
+        kept = np.zeros(len(counts))
         for total, weight in enumerate(counts):
-            for taken in range(total + 1):
-                chance = special.comb(total, taken) * self.rate**taken * (1 - self.rate) ** (total - taken)
-                kept[taken] += weight * float(chance)
-        while len(kept) > 1 and kept[-1] == 0:
-            kept.pop()
-        return tuple(kept)
+            if weight > 0:
+                taken = np.arange(total + 1)
+                kept[: total + 1] += weight * (
+                    special.comb(total, taken) * self.rate**taken * (1 - self.rate) ** (total - taken)
+                )
+        return tuple(np.trim_zeros(kept, "b").tolist()) or NONE
 
     def __str__(self) -> str:
         return f"Poisson sampling at rate {self.rate:g}"

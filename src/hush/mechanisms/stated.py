@@ -12,12 +12,13 @@ from hush.curves.convert import group_delta
 from hush.curves.finite import FinitePair, stated_points
 from hush.curves.normal import NormalPair
 from hush.curves.pair import Pair
+from hush.curves.product import Largest
 from hush.curves.relation import Relation
 from hush.curves.renyi import Curve
 from hush.curves.renyi import poisson as poisson_curve
 from hush.errors import InvalidParameter, NotCovered
 from hush.mechanisms.checks import delta_in_range, number, positive
-from hush.mechanisms.mechanism import Counts, Leaf, Mechanism, Step, exactly, settled
+from hush.mechanisms.mechanism import Counts, Leaf, Mechanism, Step, settled
 
 AS_STATED = "the stated guarantee holds"
 
@@ -317,18 +318,10 @@ class FromPair(Leaf):
 
     def at(self, removed: int, added: int) -> Pair:
         if self.relation is Relation.REPLACE and removed == added == 1:
-            return self.remove
+            return Largest.of((self.remove, self.add))  # either of the two datasets may come first
         if self.relation is Relation.ADD_REMOVE and removed + added == 1:
             return self.remove if removed else self.add
         raise NotCovered(f"{self} answers for one record; supply the pair of the group or of the replacement")
-
-    def pairs(self) -> dict[str, Pair]:
-        if self.relation is Relation.REPLACE:
-            return {"replace": self.remove, "replace, mirrored": self.add}
-        return super().pairs()
-
-    def neighbours(self) -> list[tuple[str, Counts, Counts]]:
-        return [(name, exactly(r), exactly(a)) for name, r, a in self.relation.directions]
 
     def derivation(self) -> Step:
         return Step(str(self), "dominating pairs: Zhu, Dong, Wang 2022, Def. 7", "the pair dominates, as stated")

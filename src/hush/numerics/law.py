@@ -265,7 +265,7 @@ class Law:
             np.concatenate([fill, *(p.half_width for p in parts)]),
             np.concatenate([fill, *(p.score for p in parts)]),
             2 * float(weight @ np.concatenate([fill, *(p.slack for p in parts)])) + 1e-9,
-            sum(math.exp(p.jumps - top) / total for p in parts),
+            sum(math.exp(min(p.jumps - top, 600.0)) / total for p in parts),
         )
 
     def cumulants(self, tilts: Array, accuracy: float) -> tuple[Array, Array, Array]:
