@@ -73,7 +73,7 @@ class Pair(ABC):
             slack = 1e-12 * (abs(tilt.mean) + tilt.deviation)
             return max(tilt.mean - slack, 0.0), tilt.mean + slack
         c = order - 1
-        if law.cost(c, 0.0, 60.0) > 200_000:  # divergences grow with the order
+        if law.cost(c, 0.0, 60.0) > 2_000_000:  # divergences grow with the order
             return 0.0, self.max_loss
         tilt = law.tilt(c, accuracy=60.0)
         slack = tilt.log_moment_error + 4 * UNIT * abs(tilt.log_moment)

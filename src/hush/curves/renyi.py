@@ -72,14 +72,14 @@ def _poisson_moment(curve: Curve, rate: float, order: int) -> float:
     """(order - 1) times the bound: log of (1-g)^{a-1}(ag-g+1) + C(a,2) g^2 (1-g)^{a-2} e^{eps(2)} + 3 sum_{l>=3} ..."""
     if rate == 0:
         return 0.0
-    rest = math.log1p(-rate)
-    terms = [(order - 1) * rest + math.log(order * rate - rate + 1)]
     counts = np.arange(2, order + 1)
-    log_choose = special.gammaln(order + 1) - special.gammaln(counts + 1) - special.gammaln(order - counts + 1)
-    for count, choose in zip(counts.tolist(), log_choose.tolist(), strict=True):
-        value = choose + count * math.log(rate) + (order - count) * rest + (count - 1) * curve(float(count))
-        terms.append(value + (math.log(3) if count >= 3 else 0.0))
-    return max(float(np.logaddexp.reduce(terms)) * (1 + 1e-12), 0.0)
+    log_chance = special.gammaln(order + 1) - special.gammaln(counts + 1) - special.gammaln(order - counts + 1)
+    log_chance = log_chance + counts * math.log(rate) + (order - counts) * math.log1p(-rate)
+    growth = np.array([(l - 1) * curve(float(l)) + (math.log(3) if l >= 3 else 0.0) for l in counts.tolist()])
+    # the chances of 0, 1, 2, ... sum to 1, so the sum is 1 + sum of chance_l (factor_l - 1): nothing cancels
+    with np.errstate(divide="ignore"):
+        excess = log_chance + np.where(growth > 30, growth, np.log(np.expm1(np.minimum(growth, 30.0))))
+    return float(np.logaddexp(0.0, np.logaddexp.reduce(excess))) * (1 + 1e-11)
 
 
 def bounded_range(range_: float) -> Curve:

@@ -268,7 +268,7 @@ def _solve(line: Line, start: float, log_delta: float, width: float) -> tuple[fl
         excess = sample.log_scale + math.log(sample.value) - log_delta
         left, right = (epsilon, right) if excess > 0 else (left, epsilon)
         move = excess * sample.value / -sample.slope
-        if line.lattice and abs(excess) < 1:  # delta is piecewise linear in e^epsilon: Newton there
+        if line.lattice and abs(move) < line.lattice[0]:  # delta is piecewise linear in e^epsilon: Newton there
             ratio = -math.expm1(-excess) * sample.value / -sample.slope
             move = math.log1p(ratio) if ratio > -0.9 else -1.0
         stop = abs(move) <= 1e-2 * width or (epsilon == 0 and move <= 0)
