@@ -175,8 +175,8 @@ class Share:
                 for s in ((-1, 1) if blur else (0,))
             ]
             return ends[0][0], ends[-1][1]
-        rest = self.above_rest - math.exp(epsilon) * self.below_rest
-        blur = 4 * UNIT * (self.above_rest + math.exp(epsilon) * self.below_rest)
+        rest = -self._excess - self.below_rest * growth
+        blur = 4 * UNIT * (abs(self._excess) + self.below_rest * abs(growth))
         if rest + blur <= 0 or self.above >= self.below:
             return exact(-math.inf)
         mirror = base.swap()
