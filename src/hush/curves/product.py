@@ -20,6 +20,9 @@ from hush.numerics.orders import common_lattice
 
 FEW = 16
 """Up to so many losses the grid is asked first."""
+NEAR = 1e-3
+LAST_RESORT = (DirectRoute, RenyiRoute)
+"""Routes that are not asked where the interval is already this narrow."""
 
 
 @dataclass(frozen=True)
@@ -101,6 +104,8 @@ class Product(Pair):
         if not self.analytic:
             return max(low, self._best_single(epsilon)), min(high, self._above.log_delta(epsilon, tolerance)[1])
         for route in self.routes:
+            if isinstance(route, LAST_RESORT) and high - low < NEAR:
+                continue
             a, b = route.log_delta(epsilon, tolerance)
             low, high = max(low, a), min(high, b)
             if high - low <= tolerance:
@@ -164,6 +169,8 @@ class Product(Pair):
             return 0.0, 0.0
         low, high = 0.0, top
         for route in self.routes:
+            if isinstance(route, LAST_RESORT) and high - low < NEAR * high < math.inf:
+                continue
             a, b = route.epsilon(target, tolerance, floor)
             low, high = max(low, a), min(high, b)
             if high <= floor or high - low <= tolerance * high < math.inf:
