@@ -70,13 +70,13 @@ class FinitePair(Pair):
 
         Left of the points it runs to (0, 1); right of them it stays level (mass at +infinity).
         """
-        t, d = np.exp(epsilons), np.asarray(deltas, dtype=float)
+        t, d = np.exp(epsilons), np.minimum.accumulate(np.asarray(deltas, dtype=float))
         hull: list[int] = []
         for k in range(len(t)):
             while len(hull) >= 2 and _slope(t, d, hull[-2], hull[-1]) >= _slope(t, d, hull[-1], k):
                 hull.pop()
             hull.append(k)
-        t, d, eps = t[hull], np.minimum.accumulate(d[hull]), np.asarray(epsilons)[hull]
+        t, d, eps = t[hull], d[hull], np.asarray(epsilons)[hull]
         slopes = np.concatenate([[(d[0] - 1) / t[0]], np.diff(d) / np.diff(t), [0.0]])
         q = np.maximum(np.diff(slopes), 0.0)
         mass = q * t

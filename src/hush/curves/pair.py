@@ -164,8 +164,11 @@ class Share:
 
         P' - e^eps Q' = a P + b Q with a = A - e^eps B, b = (1-A) - e^eps (1-B): a hockey stick of the base.
         """
-        if epsilon > 700 and self.below > 0:
-            return -math.inf, -math.inf if math.log(self.above / self.below) < epsilon else 0.0
+        if epsilon > 700:
+            ends = (self.above, self.below), (self.above_rest, self.below_rest)
+            top, bottom = ends[0] if self.above > self.below else ends[1]
+            if bottom > 0:
+                return -math.inf, -math.inf if top < bottom or math.log(top / bottom) < epsilon else 0.0
         growth = math.expm1(min(epsilon, 700.0))
         lead = self._lead(epsilon)
         blur = 4 * UNIT * (self._excess + self.below * abs(growth)) if self.below else 0.0
