@@ -70,19 +70,18 @@ class FinitePair(Pair):
 
         Left of the points it runs to (0, 1); right of them it stays level (mass at +infinity).
         """
-        t, d = np.exp(epsilons), np.minimum.accumulate(np.asarray(deltas, dtype=float))
+        t = np.concatenate([[0.0], np.exp(epsilons)])
+        d = np.concatenate([[1.0], np.minimum.accumulate(np.asarray(deltas, dtype=float))])
         hull: list[int] = []
         for k in range(len(t)):
             while len(hull) >= 2 and _slope(t, d, hull[-2], hull[-1]) >= _slope(t, d, hull[-1], k):
                 hull.pop()
             hull.append(k)
-        t, d, eps = t[hull], d[hull], np.asarray(epsilons)[hull]
-        slopes = np.concatenate([[(d[0] - 1) / t[0]], np.diff(d) / np.diff(t), [0.0]])
-        q = np.maximum(np.diff(slopes), 0.0)
-        mass = q * t
+        t, d, eps = t[hull], d[hull], np.concatenate([[-math.inf], epsilons])[hull]
+        slopes = np.append(np.diff(d) / np.diff(t), 0.0)
+        mass = np.maximum(np.diff(slopes), 0.0) * t[1:]
         keep = mass > 0
-        bottom = max(0.0, 1.0 + float(slopes[0]))
-        return cls._sorted(eps[keep], mass[keep], float(d[-1]), bottom)
+        return cls._sorted(eps[1:][keep], mass[keep], float(d[-1]), max(0.0, 1.0 + float(slopes[0])))
 
     @property
     def infinite(self) -> float:
