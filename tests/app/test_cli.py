@@ -35,7 +35,7 @@ def test_epsilon_of_a_training_run(capsys: pytest.CaptureFixture[str]) -> None:
     assert ran.code == 0
     assert ran.err == ""
     first, *rest = ran.out.splitlines()
-    assert first == "epsilon = 6.18771 at delta 1e-05"
+    assert first == "epsilon = 6.1877123 at delta 1e-05"
     assert any("add or remove one record" in line for line in rest)
     assert any(line.startswith("  certified  6.18771") for line in rest)
     assert len(rest) <= 5

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import itertools
 import math
 
 import numpy as np
@@ -132,7 +133,7 @@ def test_renyi_vs_integration(name: str, order: float) -> None:
         points = [-30.0, -10.0, -3.0, 0.0, 1.0, 4.0, 10.0, 20.0, 36.0]
         total = sum(
             integrate.quad(integrand, a, b, limit=200, epsabs=1e-13, epsrel=1e-12)[0]
-            for a, b in zip(points, points[1:], strict=False)
+            for a, b in itertools.pairwise(points)
         )
         truth = total if order == 1 else math.log(total) / (order - 1)
         low, high = found.renyi(order)

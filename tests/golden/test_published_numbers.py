@@ -46,9 +46,7 @@ class TestCertified:
         assert bound.upper >= remove * (1 - LAST_DIGIT)
         assert bound.width <= 1e-6
 
-    def test_nine_digits(
-        self, sigma: float, rate: float, times: int, delta: float, remove: float, add: float
-    ) -> None:
+    def test_nine_digits(self, sigma: float, rate: float, times: int, delta: float, remove: float, add: float) -> None:
         bound = training(sigma, rate, times).epsilon(delta=delta, tolerance=1e-9)
         assert bound.lower <= remove * (1 + LAST_DIGIT)
         assert bound.upper >= remove * (1 - LAST_DIGIT)
@@ -100,7 +98,10 @@ def _binomial_delta(epsilon: float, times: int) -> mp.mpf:
     """So many answers, each true with probability 3/4: j true ones have loss (2j - times) log 3."""
     with mp.workdps(40):
         p, q, limit = mp.mpf(3) / 4, mp.mpf(1) / 4, mp.exp(mp.mpf(epsilon))
-        terms = (mp.binomial(times, j) * (p**j * q ** (times - j) - limit * q**j * p ** (times - j)) for j in range(times + 1))
+        terms = (
+            mp.binomial(times, j) * (p**j * q ** (times - j) - limit * q**j * p ** (times - j))
+            for j in range(times + 1)
+        )
         return mp.fsum(t for t in terms if t > 0)
 
 
@@ -166,7 +167,7 @@ def test_discrete_gaussian_profile_vs_sum() -> None:
     sigma, shift = 1.7, 2
     mechanism = hush.DiscreteGaussian(sigma=sigma, sensitivity=shift)
     with mp.workdps(40):
-        weight = {k: mp.exp(-mp.mpf(k) ** 2 / (2 * mp.mpf(sigma) ** 2)) for k in range(-80, 81)}
+        weight = {k: mp.exp(-(mp.mpf(k) ** 2) / (2 * mp.mpf(sigma) ** 2)) for k in range(-80, 81)}
         total = mp.fsum(weight.values())
         for epsilon in (0.0, 0.5, 2.0, 7.0):
             terms = (weight[k - shift] - mp.exp(epsilon) * weight[k] for k in range(-70, 81))

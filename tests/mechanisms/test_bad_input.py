@@ -13,7 +13,7 @@ import hush
 from hush import InvalidParameter, NotCovered, Poisson, Relation
 
 NAN, INF = math.nan, math.inf
-NO_NUMBER = ["1", "", b"1", None, True, np.True_, 1 + 0j, [1.0], {}, object()]
+NO_NUMBER = ["1", "", b"1", None, True, np.True_, 1 + 0j, [1.0], {}, Ellipsis]
 SUBNORMAL = 5e-324
 
 GAUSS = hush.Gaussian(noise_multiplier=1.0)
@@ -177,7 +177,9 @@ def test_supplied_probabilities(p: list, q: list) -> None:
         hush.FromPair.of(p, q)
 
 
-@pytest.mark.parametrize("kind", [hush.Gaussian, hush.Laplace, hush.DiscreteGaussian, hush.DiscreteLaplace, hush.PureDP])
+@pytest.mark.parametrize(
+    "kind", [hush.Gaussian, hush.Laplace, hush.DiscreteGaussian, hush.DiscreteLaplace, hush.PureDP]
+)
 def test_relation_must_be_a_relation(kind: Callable[..., object]) -> None:
     refuses(lambda v: kind(1.0, relation=v), "relation", "replace")
 

@@ -121,13 +121,13 @@ class NormalPair(Pair):
         spacing = self.spacing or 1.0
         if epsilon >= self.max_loss:
             return -math.inf, -math.inf
-        span = np.arange(-2, math.ceil(45 / spacing) + 2)
         ends = [a for a, _ in self.above]
         start = self._threshold(epsilon)
-        if self._rising:
-            x = spacing * (max(math.floor(start / spacing), math.floor((min(ends) - 40) / spacing)) + span)
-        else:
-            x = spacing * (min(math.ceil(start / spacing), math.ceil((max(ends) + 40) / spacing)) - span)
+        sign = 1.0 if self._rising else -1.0
+        near = min(sign * a for a in ends) - 40
+        far = max(max(sign * a for a in ends), sign * start) + 45
+        first = math.floor(max(sign * start, near) / spacing) - 2
+        x = sign * spacing * np.arange(first, math.ceil(far / spacing) + 2)
         gap = self._piece.loss(x) - epsilon
         past = gap > 0
         x, gap = x[past], gap[past]

@@ -79,6 +79,8 @@ class Product(Pair):
     def log_delta(self, epsilon: float, tolerance: float = 1e-7) -> Interval:
         if not self.parts:
             return exact(math.log(-math.expm1(epsilon))) if epsilon < 0 else (-math.inf, -math.inf)
+        if not self.analytic:
+            return self._table_log_delta(epsilon, tolerance)
         low, high = self._finite_log_delta(epsilon, tolerance)
         if self._log_finite == 0:
             return low, high
@@ -101,8 +103,6 @@ class Product(Pair):
         low, high = self._ends(epsilon)
         if high - low <= tolerance or high == -math.inf:
             return low, high
-        if not self.analytic:
-            return max(low, self._best_single(epsilon)), min(high, self._above.log_delta(epsilon, tolerance)[1])
         for route in self.routes:
             if isinstance(route, LAST_RESORT) and high - low < NEAR:
                 continue
@@ -149,6 +149,8 @@ class Product(Pair):
     def epsilon(self, log_delta: float, tolerance: float = 1e-7, floor: float = 0.0) -> Interval:
         if not self.parts:
             return 0.0, 0.0
+        if not self.analytic:
+            return self._table_epsilon(log_delta)
         target = log_delta
         if self._log_finite < 0:
             rest = math.exp(log_delta) - self.infinite
@@ -157,9 +159,6 @@ class Product(Pair):
             if rest < 0:
                 return math.inf, math.inf
             target = math.log(rest) - self._log_finite if rest > 0 else -math.inf
-        if not self.analytic:
-            single = max(pair.epsilon(log_delta, 1e-4)[0] for pair, _ in self.parts)
-            return single, max(single, self._above.epsilon(target, 1e-4)[1])
         top = max(self.largest_loss, 0.0)
         if target < -1e300:
             return top, top
@@ -186,6 +185,7 @@ class Product(Pair):
             return False
         tilts = [(law.tilt(0.0), n) for law, n in self.laws]
         divergence = sum(n * (tilt.mean + tilt.mean_error) for tilt, n in tilts) * (1 + 1e-9)
+        divergence += sum(n * law.discount for law, n in self.laws)
         return 0.5 * math.log(max(divergence / 2, 1e-300)) <= log_delta
 
     @property
@@ -213,10 +213,27 @@ class Product(Pair):
         return bounds
 
     @cached_property
-    def _above(self) -> GridRoute:
-        """Upper bounds only: every part that has no analytic law is replaced by a table above it."""
+    def _above(self) -> tuple[GridRoute, float]:
+        """Tables above the parts that have no analytic law, as a route; and the log of their finite mass."""
         tables = tuple((pair if _analytic(pair) else tabulate(pair), n) for pair, n in self.parts)
-        return GridRoute(tables, tuple((pair.law(), n) for pair, n in tables), QUICK)
+        finite = sum(n * math.log1p(-min(pair.infinite, 1 - 1e-16)) for pair, n in tables)
+        return GridRoute(tables, tuple((pair.law(), n) for pair, n in tables), QUICK), finite
+
+    def _table_log_delta(self, epsilon: float, tolerance: float) -> Interval:
+        route, finite = self._above
+        high = finite + route.log_delta(epsilon, tolerance)[1]
+        if finite < 0:
+            high = float(np.logaddexp(high, math.log(-math.expm1(finite))))
+        low = max(self._best_single(epsilon), self._ends(epsilon)[0])
+        return low, max(low, min(high, 0.0))
+
+    def _table_epsilon(self, log_delta: float) -> Interval:
+        route, finite = self._above
+        low = max(pair.epsilon(log_delta, 1e-4)[0] for pair, _ in self.parts)
+        rest = math.exp(log_delta) + math.expm1(finite)
+        if rest <= 1e-9 * math.exp(log_delta):
+            return low, math.inf
+        return low, max(low, route.epsilon(math.log(rest * (1 - 1e-9)) - finite, 1e-4)[1])
 
 
 def _analytic(pair: Pair) -> bool:

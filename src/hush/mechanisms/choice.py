@@ -81,11 +81,10 @@ class RandomizedResponse(Leaf):
         return FinitePair(np.array([-e, 0.0, e]), np.array([low, rest, high]), lattice=e)
 
     def mixture(self, removed: Counts, added: Counts) -> Pair:
-        taken = 1 - removed[0] if settled(added) == 0 else 1 - added[0]
         if settled(added) == 0:
-            return self.at(1, 0).mix(taken)
+            return self.at(1, 0).mix(sum(removed[1:]))
         if settled(removed) == 0:
-            return self.at(0, 1).swap().mix(taken).swap()
+            return self.at(0, 1).swap().mix(sum(added[1:])).swap()
         return super().mixture(removed, added)
 
     def derivation(self) -> Step:
@@ -101,7 +100,7 @@ class RandomizedResponse(Leaf):
 
 @dataclass(frozen=True)
 class Exponential(Leaf):
-    """Exponential mechanism (also report noisy max with exponential noise, permute-and-flip) of this epsilon.
+    """Exponential mechanism (also report noisy max with Gumbel noise) of this epsilon.
 
     Its loss has range at most epsilon, which says more than epsilon-DP; the pair is the envelope of all such.
 

@@ -12,7 +12,7 @@ import numpy as np
 
 from hush.curves.bound import Bound
 from hush.curves.pair import Pair
-from hush.curves.product import Largest, Product
+from hush.curves.product import Largest, Mixed, Product
 from hush.curves.relation import Relation
 from hush.curves.renyi import Curve, curve_to_epsilon, curve_to_log_delta
 from hush.curves.tradeoff import profile_to_tradeoff
@@ -153,7 +153,7 @@ class Mechanism(ABC):
             try:
                 pair = self.pair(removed, added)
                 a, b = pair.epsilon(log_delta, tolerance, low)
-                if isinstance(pair, Product) and self.attained() != self:
+                if isinstance(pair, Product | Mixed | Largest) and self.attained() != self:
                     a = self.attained().pair(removed, added).epsilon(log_delta, tolerance)[0]
                     b = max(a, min(b, curve_to_epsilon(self.curve(removed, added), log_delta)))
             except NotCovered:
@@ -194,7 +194,7 @@ class Mechanism(ABC):
             try:
                 pair = self.pair(removed, added)
                 a, b = pair.log_delta(epsilon, tolerance)
-                if isinstance(pair, Product) and self.attained() != self:
+                if isinstance(pair, Product | Mixed | Largest) and self.attained() != self:
                     a = self.attained().pair(removed, added).log_delta(epsilon, tolerance)[0]
                     b = max(a, min(b, curve_to_log_delta(self.curve(removed, added), epsilon)))
             except NotCovered:

@@ -116,7 +116,7 @@ class DiscreteGaussian(Leaf):
 
     def __post_init__(self) -> None:
         object.__setattr__(
-            self, "sigma", number("DiscreteGaussian", "0.05 <= sigma <= 10000", 0.05, 1e4, sigma=self.sigma)
+            self, "sigma", number("DiscreteGaussian", "0.2 <= sigma <= 10000", 0.2, 1e4, sigma=self.sigma)
         )
         object.__setattr__(self, "sensitivity", count("DiscreteGaussian", 1, sensitivity=self.sensitivity))
         _relation("DiscreteGaussian", self.relation)

@@ -163,8 +163,9 @@ class Line:
         markov = self.right_value + float(log_markov(right)) - right * epsilon
         aliases = uncertain + _geometric(-(right - c) * period, markov - log_scale)
         size = float(np.abs(terms).sum())
-        rounding = abs(value) * math.expm1(min(self.value_error, 50.0)) + float(np.abs(mass - discount) @ self.slack)
-        rounding += (abs(slope) + c * abs(value)) * 2 * (self.shift + 2 * UNIT * abs(epsilon))
+        whole = abs(value) + known
+        rounding = whole * math.expm1(min(self.value_error, 50.0)) + float(np.abs(mass - discount) @ self.slack)
+        rounding += (abs(slope) + c * whole) * 2 * (self.shift + 2 * UNIT * abs(epsilon))
         rounding += UNIT * size * (8 + abs(self.value) + float(self.y[-1]) * abs(self.mean - epsilon))
         return Sample(log_scale, value, slope, aliases + self.tail + rounding)
 

@@ -74,7 +74,8 @@ def discretise(source: Source, step: float, low: float, high: float) -> tuple[La
         upper[:-1] += left
         upper[1:] += right
         upper[0] += p_below[0]
-        lower += _contract(left, right, shrink)
+        known = q > 0  # where Q-mass underflowed there is no lower bound
+        lower += _contract(left * known, right * known, shrink)
         lower[-1] += float(q_above[-1]) * math.exp(min(float(edges[-1]), 700.0))
         beyond = float(p_above[-1])
     place = np.clip(np.floor((source.losses - anchor) / step).astype(int) - first, 0, len(edges) - 2)

@@ -223,7 +223,8 @@ class Law:
             if abs(float(base.sum()) - 1) < 1e-11:
                 excess = base * np.expm1(c * loss)
                 gain = float(excess.sum())
-                log_moment, size = math.log1p(gain), float(np.abs(excess).sum()) / (1 + gain)
+                if gain > -0.5:
+                    log_moment, size = math.log1p(gain), float(np.abs(excess).sum()) / (1 + gain)
         rounding = UNIT * np.concatenate([2 * np.abs(losses), *(p.loss_error for p in parts)])
         error, start = 0.0, len(losses)
         for p in parts:
@@ -236,7 +237,7 @@ class Law:
             loss,
             weight,
             log_moment,
-            error + 8 * UNIT * size + c * loss_error,
+            error + 8 * UNIT * size + abs(c) * loss_error,
             mean,
             deviation,
             error,

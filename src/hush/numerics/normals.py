@@ -51,6 +51,7 @@ class Normals:
         log_base = -0.5 * x * x + log_above
         log_weight = log_base + tilt * loss
         drop = max(NEGLIGIBLE, accuracy + 6)
+        peak = float(log_weight.max()) if self.spacing else peak
         keep = (log_weight > peak - drop) | (log_base > log_base.max() - drop)
         x, loss, log_weight = x[keep], loss[keep], log_weight[keep] + self._log_unit(step)
         slope = self.loss_slopes(x)[0]
