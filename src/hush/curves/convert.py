@@ -88,6 +88,8 @@ def group_delta(epsilon: float, delta: float, size: int) -> tuple[float, float]:
     >>> group_delta(0.5, 1e-6, 2)
     (1.0, 2.6487212...e-06)
     """
+    if size * epsilon > 700:
+        return size * epsilon, 1.0 if delta > 0 else 0.0
     factor = math.expm1(size * epsilon) / math.expm1(epsilon) if epsilon > 0 else float(size)
     return size * epsilon, min(1.0, delta * factor)
 

@@ -193,7 +193,8 @@ class Parallel(Mechanism):
         raise NotCovered("a Rényi bound side by side is known for one record added or removed")
 
     def attained(self) -> Mechanism:
-        return Parallel.of(part.attained() for part in self.parts)
+        parts = tuple(part.attained() for part in self.parts)
+        return self if parts == self.parts else Parallel(parts)
 
     def derivation(self) -> Step:
         return Step(

@@ -94,6 +94,10 @@ class Mechanism(ABC):
         >>> hush.Gaussian(1.0).on(hush.Poisson(rate=0.01)).epsilon(delta=1e-6).upper
         0.36394...
         """
+        from hush.mechanisms.sampling import Scheme
+
+        if not isinstance(scheme, Scheme):
+            raise InvalidParameter("on", "a sampling scheme such as hush.Poisson(rate=0.01)", scheme=scheme)
         return scheme.applied(self)
 
     def repeat(self, times: int) -> Mechanism:
