@@ -76,4 +76,4 @@ def test_interval_is_narrow_and_quick(name: str) -> None:
     for answer in found:
         assert answer.tight, (CASES[name]["params"], answer)
     # Most take milliseconds; this only tells a hang from an answer, on a slow machine.
-    assert seconds < 5
+    assert seconds < 60

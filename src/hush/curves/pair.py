@@ -203,7 +203,7 @@ class Share:
     def _lead(self, epsilon: float) -> float:
         if self.below == 0:
             return self.above
-        return self._excess - self.below * math.expm1(epsilon)
+        return self._excess - self.below * math.expm1(min(epsilon, 700.0))
 
     @property
     def _excess(self) -> float:
