@@ -6,11 +6,13 @@ import math
 
 import numpy as np
 import pytest
-from hypothesis import given
+from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from hush.curves.finite import FinitePair, stated_points
 from tests.strategies import LAWS
+
+MANY = settings(LAWS, max_examples=100)
 
 POINTS = st.lists(
     st.tuples(st.sampled_from([0.0, 0.1, 0.3, 0.5, 1.0, 2.0]), st.sampled_from([0.0, 1e-9, 1e-4, 0.01, 0.05, 0.2])),
@@ -25,7 +27,7 @@ def delta(pair: FinitePair, epsilon: float) -> tuple[float, float]:
     return math.exp(low), math.exp(high)
 
 
-@LAWS
+@MANY
 @given(POINTS)
 def test_it_is_a_pair(points: list[tuple[float, float]]) -> None:
     """P and Q are probabilities, and the two are mirror images."""
@@ -37,7 +39,7 @@ def test_it_is_a_pair(points: list[tuple[float, float]]) -> None:
         assert delta(pair, epsilon)[1] == pytest.approx(delta(pair.swap(), epsilon)[1], abs=1e-12)
 
 
-@LAWS
+@MANY
 @given(POINTS)
 def test_it_meets_its_points(points: list[tuple[float, float]]) -> None:
     pair = stated_points([e for e, _ in points], [d for _, d in points])
@@ -45,7 +47,7 @@ def test_it_meets_its_points(points: list[tuple[float, float]]) -> None:
         assert delta(pair, epsilon)[0] <= least + 1e-12
 
 
-@LAWS
+@MANY
 @given(POINTS, st.integers(0, 2**32 - 1), st.sampled_from([0.0, 0.05, 0.2, 0.6, 1.2, 2.5]))
 def test_no_pair_that_meets_them_is_worse(points: list[tuple[float, float]], seed: int, epsilon: float) -> None:
     """Random three-outcome pairs, mixed towards equality until both directions meet every point."""
@@ -75,7 +77,7 @@ def _meets(p: np.ndarray, q: np.ndarray, points: list[tuple[float, float]]) -> b
     return all(_direct(p, q, e) <= d and _direct(q, p, e) <= d for e, d in points)
 
 
-@LAWS
+@MANY
 @given(st.sampled_from([0.1, 0.5, 2.0]), st.sampled_from([0.0, 1e-6, 0.1]), st.floats(0.0, 3.0))
 def test_one_point_vs_closed_form(epsilon: float, stated: float, at: float) -> None:
     """Kairouz, Oh, Viswanath 2015: delta(at) = stated + (1 - stated) (e^eps - e^at)_+ / (1 + e^eps)."""
