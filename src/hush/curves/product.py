@@ -14,13 +14,13 @@ from hush.curves.normal import NormalPair
 from hush.curves.pair import Interval, Pair, Share, exact
 from hush.curves.routes import FULL, QUICK, ContourRoute, DirectRoute, GridRoute, RenyiRoute, Route
 from hush.errors import NotCovered
-from hush.numerics.grid import Composed, Convolved
+from hush.numerics.grid import Summed
 from hush.numerics.law import UNIT, Array, Law
 from hush.numerics.orders import common_lattice
 
 FEW = 16
 """Up to so many losses the grid is asked first."""
-NEAR = 1e-3
+NEAR = 5e-5
 LAST_RESORT = (DirectRoute, RenyiRoute)
 """Routes that are not asked where the interval is already this narrow."""
 
@@ -109,7 +109,10 @@ class Product(Pair):
             a, b = route.log_delta(epsilon, tolerance)
             low, high = max(low, a), min(high, b)
             if high - low <= tolerance:
-                break
+                return min(low, high), high
+        if high - low > NEAR and low > -600 and epsilon > 0 and not common_lattice(self.laws):
+            a, b = ContourRoute(self.laws).refine_log_delta(epsilon, tolerance, low)
+            low, high = max(low, a), min(high, b)
         return min(low, high), high
 
     @cached_property
@@ -173,7 +176,10 @@ class Product(Pair):
             a, b = route.epsilon(target, tolerance, floor)
             low, high = max(low, a), min(high, b)
             if high <= floor or high - low <= tolerance * high < math.inf:
-                break
+                return min(low, high), high
+        if not high - low < NEAR * high and not common_lattice(self.laws):
+            a, b = ContourRoute(self.laws).refine_epsilon(target, tolerance, low)
+            low, high = max(low, a), min(high, b)
         return min(low, high), high
 
     def _negligible(self, log_delta: float) -> bool:
@@ -351,7 +357,7 @@ class Sketch(Pair):
         raise NotCovered("a sketch gives upper bounds only")
 
     @cached_property
-    def _composed(self) -> tuple[Composed | Convolved, ...]:
+    def _composed(self) -> tuple[Summed, ...]:
         route = GridRoute(self.product.parts, self.product.laws)
         return tuple(route.bracket(1 << 16, log_delta).upper for log_delta in (-1.0, -12.0, -26.0))
 

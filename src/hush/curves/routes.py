@@ -12,7 +12,7 @@ import numpy as np
 
 from hush.curves.finite import FinitePair
 from hush.curves.pair import Interval, Pair
-from hush.numerics import contour, grid
+from hush.numerics import contour, direct, grid
 from hush.numerics.law import Array, Law
 from hush.numerics.orders import Orders, best_orders, markov_exponent
 from hush.numerics.roots import decreasing_root
@@ -43,10 +43,37 @@ class ContourRoute:
     name: str = "contour"
 
     def log_delta(self, epsilon: float, tolerance: float) -> Interval:
-        return contour.log_delta_bounds(self.laws, epsilon, tolerance)
+        low, high = contour.log_delta_bounds(self.laws, epsilon, tolerance)
+        for _ in range(3):
+            laws = self._without_tails(high + math.log(1e-2 * tolerance))
+            if high - low <= tolerance or laws == self.laws:
+                break
+            a, b = contour.log_delta_bounds(laws, epsilon, tolerance)
+            low, high = max(low, a), min(high, b)
+        return low, high
 
     def epsilon(self, log_delta: float, tolerance: float, floor: float = 0.0) -> Interval:
-        return contour.epsilon_bounds(self.laws, log_delta, tolerance, floor)
+        low, high = contour.epsilon_bounds(self.laws, log_delta, tolerance, floor)
+        if high <= floor or high - low <= tolerance * high < math.inf:
+            return low, high
+        laws = self._without_tails(log_delta + math.log(1e-3 * tolerance))
+        a, b = contour.epsilon_bounds(laws, log_delta, tolerance, floor) if laws != self.laws else (low, high)
+        return max(low, a), min(high, b)
+
+    def refine_log_delta(self, epsilon: float, tolerance: float, low: float) -> Interval:
+        """The same where a lower bound is known that may be near."""
+        return contour.log_delta_bounds(self.laws, epsilon, max(tolerance, 1e-5), hint=low)
+
+    def refine_epsilon(self, log_delta: float, tolerance: float, low: float) -> Interval:
+        """The same near a lower bound, or else where it would be if the sum were normal."""
+        mean = sum(n * float(law.cumulants(np.array([1e-6]), 10 + math.log(n))[1][0]) for law, n in self.laws)
+        near = low or mean + math.sqrt(4 * max(mean, 1e-18) * max(-log_delta, 1.0))
+        return contour.epsilon_bounds(self.laws, log_delta, max(tolerance, 1e-5), hint=near)
+
+    def _without_tails(self, log_mass: float) -> Laws:
+        """Without losses so large that all of them have this P-mass: they would rule the moments for nothing."""
+        count = sum(n for _, n in self.laws)
+        return tuple((law.without_tail(log_mass - math.log(count)), n) for law, n in self.laws)
 
 
 @dataclass(frozen=True)
@@ -104,13 +131,14 @@ class DirectRoute:
 
     @property
     def sizes(self) -> tuple[int, ...]:
-        """Lattice sizes to try: the last costs about a second, whatever the number of losses."""
-        return 1 << 10, max(1 << 11, 25_000 // sum(n for _, n in self.parts))
+        """Lattice sizes to try: the last costs less than half a second."""
+        products = sum(2 * n.bit_length() - 1 for _, n in self.parts)
+        return 1 << 9, 1 << 11, int(18_000 / math.sqrt(products))
 
     def log_delta(self, epsilon: float, tolerance: float) -> Interval:
         low, high = -math.inf, 0.0
         for size in self.sizes:
-            a, b = grid.direct_bracket(self._sources, size, -690.0).log_delta(epsilon)
+            a, b = direct.direct_bracket(self._sources, size, -690.0, epsilon).log_delta(epsilon)
             low, high = max(low, a), min(high, b)
             if high - low <= tolerance:
                 break
@@ -119,14 +147,21 @@ class DirectRoute:
     def epsilon(self, log_delta: float, tolerance: float, floor: float = 0.0) -> Interval:
         low, high = 0.0, math.inf
         for size in self.sizes:
-            found = grid.direct_bracket(self._sources, size, log_delta - 14)
-            width = 1e-3 * tolerance
-            high = min(high, _root(lambda e, f=found.upper: f.log_delta(e, 1) - log_delta, 1.0, width))
-            lower = lambda e, f=found.lower: f.log_delta(e, -1) - log_delta  # noqa: E731
-            low = max(low, _root_below(lower, high, 1e-3 * high, width))
-            if high - low <= tolerance * high < math.inf:
-                break
+            for _ in range(8):
+                ceiling = high
+                a, b = self._at(size, log_delta, 1e-3 * tolerance, ceiling)
+                low, high = max(low, a), min(high, b)
+                if high - low <= tolerance * high < math.inf:
+                    return low, high
+                if not high < 0.7 * ceiling:
+                    break
         return low, high
+
+    def _at(self, size: int, log_delta: float, width: float, ceiling: float) -> Interval:
+        found = direct.direct_bracket(self._sources, size, log_delta - 14, ceiling)
+        limit = min(ceiling, 1.0)
+        high = min(_root(lambda e: found.upper.log_delta(e, 1) - log_delta, limit, width), ceiling)
+        return _root_below(lambda e: found.lower.log_delta(e, -1) - log_delta, high, 1e-3 * high, width), high
 
     @cached_property
     def _sources(self) -> list[grid.Source]:

@@ -20,6 +20,7 @@ from hush.numerics.orders import (
     MOST_NODES,
     Parts,
     Route,
+    all_orders,
     best_orders,
     choose_route,
     common_lattice,
@@ -29,6 +30,9 @@ from hush.numerics.orders import (
 
 MOST_WORK = 1e7
 """Terms that one line may sum before it gives up."""
+
+
+_SOONER = 2.0 ** np.arange(-12, 0.5, 0.5)
 
 
 class Exhausted(Exception):
@@ -55,7 +59,7 @@ class Line:
 
     def _blocks(self, goal: float) -> list[Block]:
         """Nodes in growing blocks until the rest is certified to be below the goal."""
-        reach = 1.5 * math.sqrt(2 * math.log(10 / goal)) / self.route.spread
+        reach = self._reach(goal)
         fineness = 1
         envelopes = [(law.envelope(self.route.c), n) for law, n in self.parts]
         blocks: list[Block] = []
@@ -84,6 +88,21 @@ class Line:
                 envelopes = [(law.envelope(self.route.c, fineness), n) for law, n in self.parts]
             reach *= 1.5
 
+    def _reach(self, goal: float) -> float:
+        """About where the integrand falls below the goal, from a few nodes: a first guess."""
+        far = 1.5 * math.sqrt(2 * math.log(10 / goal)) / self.route.spread
+        if sum(law.cost(self.route.c, 0.0, 20.0) for law, _ in self.parts) > 20_000:
+            return far
+        y = far * _SOONER
+        size = np.zeros(len(y))
+        for law, n in self.parts:
+            tilt = law.tilt(self.route.c, accuracy=20.0)
+            angle = y[:, None] * (tilt.loss - tilt.mean)
+            fall, turn = 2 * np.sin(angle / 2) ** 2 @ tilt.weight, np.sin(angle) @ tilt.weight
+            size += n / 2 * np.log1p(np.maximum(fall * (fall - 2) + turn * turn, 1e-15 - 1))
+        small = (size < math.log(0.1 * goal)).nonzero()[0]
+        return 1.5 * float(y[small[0]]) if len(small) else far
+
     def _rest(self, envelopes: list[tuple[Envelope, int]], block: Block, goal: float) -> float:
         """Bound on the sum over all nodes past the block, in units of e^{K(c) - c eps}."""
         y = float(block.y[-1])
@@ -107,6 +126,7 @@ class Line:
         self.value_error = sum(n * t.log_moment_error for t, n in tilts) + 4 * UNIT * abs(self.value)
         self.mean = math.fsum(n * t.mean for t, n in tilts)
         self.discount = sum(n * law.discount for law, n in self.parts)
+        self.missing = sum(n * law.missing for law, n in self.parts)
         self.shift = sum(n * t.mean_error for t, n in tilts) + 2 * UNIT * abs(self.mean)
         if self.lattice:
             self.shift += 2 * UNIT * sum(n * abs(law.origin) for law, n in self.parts)
@@ -162,6 +182,8 @@ class Line:
         value, uncertain = (value - known, uncertain) if uncertain < known else (value, known)
         markov = self.right_value + float(log_markov(right)) - right * epsilon
         aliases = uncertain + _geometric(-(right - c) * period, markov - log_scale)
+        if self.missing:  # what was left out adds to delta, and is not in the aliases
+            aliases += self.missing * (known + math.exp(min(-log_scale, 700.0)))
         size = float(np.abs(terms).sum())
         whole = abs(value) + known
         rounding = whole * math.expm1(min(self.value_error, 50.0)) + float(np.abs(mass - discount) @ self.slack)
@@ -206,10 +228,16 @@ def _geometric(log_ratio: float, log_first: float) -> float:
     return math.exp(exponent) / -math.expm1(log_ratio) if exponent < 700 else math.inf
 
 
-def log_delta_bounds(parts: Parts, epsilon: float, tolerance: float) -> tuple[float, float]:
-    """Certified bounds on log delta(epsilon) of the sum of the parts' losses; tolerance is on log delta."""
-    orders, best = best_orders(parts, epsilon=epsilon)
-    guess = float(orders.objective(epsilon, None)[best]) - 1.5
+def log_delta_bounds(parts: Parts, epsilon: float, tolerance: float, hint: float | None = None) -> tuple[float, float]:
+    """Certified bounds on log delta(epsilon) of the sum of the parts' losses; tolerance is on log delta.
+
+    A hint says about where the answer lies, where Markov's inequality is far from it.
+    """
+    if hint is None:
+        orders, best = best_orders(parts, epsilon=epsilon)
+        guess = float(orders.objective(epsilon, None)[best]) - 1.5
+    else:
+        orders, guess = all_orders(parts, epsilon), hint
     lower, upper = -math.inf, 0.0
     for _ in range(3):
         try:
@@ -224,19 +252,25 @@ def log_delta_bounds(parts: Parts, epsilon: float, tolerance: float) -> tuple[fl
     return lower, upper
 
 
-def epsilon_bounds(parts: Parts, log_delta: float, tolerance: float, floor: float = 0.0) -> tuple[float, float]:
+def epsilon_bounds(
+    parts: Parts, log_delta: float, tolerance: float, floor: float = 0.0, hint: float | None = None
+) -> tuple[float, float]:
     """Certified bounds on the epsilon >= 0 at which delta(epsilon) is e^log_delta; tolerance is relative to it.
 
-    Where epsilon is certainly below the floor, Markov's inequality is answer enough.
+    Where epsilon is certainly below the floor, Markov's inequality is answer enough. A hint says about where the
+    answer lies, where that inequality is far from it.
     """
-    orders, best = best_orders(parts, log_delta=log_delta)
-    c = float(orders.c[best])
-    markov = max(float(orders.objective(None, log_delta)[best]), 0.0)
-    if markov < floor or markov == 0:
-        certain = max(0.0, (markov_exponent(parts, c) - log_delta) / c)
-        if certain <= floor:
-            return 0.0, certain
-    guess = max(markov - 1.5 / c, 0.5 * markov)
+    if hint is None:
+        orders, best = best_orders(parts, log_delta=log_delta)
+        c = float(orders.c[best])
+        markov = max(float(orders.objective(None, log_delta)[best]), 0.0)
+        if markov < floor or markov == 0:
+            certain = max(0.0, (markov_exponent(parts, c) - log_delta) / c)
+            if certain <= floor:
+                return 0.0, certain
+        guess = max(markov - 1.5 / c, 0.5 * markov)
+    else:
+        orders, c, guess = all_orders(parts, hint), 1 / hint, hint
     lower, upper = 0.0, math.inf
     for _ in range(4):
         relative = min(max(0.02 * tolerance * c * guess, 1e-13), 1e-2)

@@ -8,6 +8,8 @@ import numpy as np
 
 from hush.numerics.law import Array, Envelope
 
+MOST_TERMS = 400_000
+"""Terms that one octave may sum; where that is too few the bound is loose, not wrong."""
 Envelopes = list[tuple[Envelope, int]]
 
 
@@ -49,7 +51,7 @@ def _octave(envelopes: Envelopes, low: float, deviation: float, goal: float, fla
     """
     count = max(4, math.ceil(low * deviation / 0.5))
     cells = max(len(e.loss) for e, _ in envelopes)
-    if count * cells > 2_000_000:  # not worth it: |phi| <= 1
+    if count * cells > 4 * MOST_TERMS:  # not worth it: |phi| <= 1
         return 1.25 * (low if flat else 1 / low)
     while True:
         edges = np.linspace(low, 2 * low, count + 1)
@@ -58,7 +60,7 @@ def _octave(envelopes: Envelopes, low: float, deviation: float, goal: float, fla
         for envelope, n in envelopes:
             log_bound += n * np.log(np.maximum(envelope.ceiling(middle, radius), 1e-300))
         bound = 1.25 * math.exp(float(log_bound.max())) * (low if flat else 1 / low)
-        if bound <= goal or count > 200 or 4 * count * cells > 2_000_000:
+        if bound <= goal or 4 * count * cells > MOST_TERMS:
             return bound
         count *= 4
 

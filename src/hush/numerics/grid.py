@@ -10,6 +10,7 @@ import math
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from functools import cached_property
+from typing import Protocol
 
 import numpy as np
 from scipy import fft
@@ -45,27 +46,34 @@ class Source:
 
 @dataclass(frozen=True)
 class LatticeLaw:
-    """P-masses at first + k step, and P-mass at +infinity."""
+    """P-masses at first + k step, and P-mass at +infinity.
+
+    Below a law, mass at infinity and on the last point stands for all greater losses at once, with their P- and
+    Q-mass kept: that is a lower bound only where every one of them makes the sum exceed epsilon.
+    """
 
     first: float
     mass: Array
     at_infinity: float
 
 
-def discretise(source: Source, step: float, low: float, high: float) -> tuple[LatticeLaw, LatticeLaw]:
+def discretise(
+    source: Source, step: float, low: float, high: float, *, lump: bool = False
+) -> tuple[LatticeLaw, LatticeLaw]:
     """A lattice law that dominates the source's, and one that it dominates.
 
     Above: each cell's mass is split between its ends so that both its P- and its Q-mass are kept (connect the
     dots, Doroshenko et al. 2022). Below: the profile is lowered by at least the most that it can bend within a
     cell, mass from both neighbours being merged onto the lattice point; where the neighbours have too little
-    mass, a cell's mass is rounded down instead.
+    mass, a cell's mass is rounded down instead. Losses past the high end are infinite above and at that end below;
+    as a lump they keep their P- and Q-mass, see LatticeLaw.
     """
     anchor = source.anchor - 1e-9 * step
     first = math.floor((low - anchor) / step) - 1
     last = max(math.ceil((high - anchor) / step), first + 2) + 1
     edges = anchor + step * np.arange(first, last + 1)
     shrink = math.exp(-step)
-    upper, lower, beyond = np.zeros(len(edges)), np.zeros(len(edges)), 0.0
+    upper, lower, above, below = np.zeros(len(edges)), np.zeros(len(edges)), 0.0, 0.0
     if source.tails:
         p_above, q_above, p_below, q_below = source.tails(edges)
         p, q = cell_masses(p_above, p_below), cell_masses(q_above, q_below)
@@ -76,15 +84,27 @@ def discretise(source: Source, step: float, low: float, high: float) -> tuple[La
         upper[0] += p_below[0]
         known = q > 0  # where Q-mass underflowed there is no lower bound
         lower += _contract(left * known, right * known, shrink)
-        lower[-1] += float(q_above[-1]) * math.exp(min(float(edges[-1]), 700.0))
-        beyond = float(p_above[-1])
-    place = np.clip(np.floor((source.losses - anchor) / step).astype(int) - first, 0, len(edges) - 2)
-    offset = np.clip(source.losses - edges[place], 0.0, step)
+        last_point = min(float(q_above[-1]) * math.exp(min(float(edges[-1]), 700.0)), float(p_above[-1]))
+        lower[-1] += last_point
+        above = float(p_above[-1])
+        if lump:
+            upper[-1] += last_point
+            below = max(above - last_point * (1 + 8 * UNIT), 0.0)
+            above = above - last_point * (1 - 8 * UNIT)
+    past = source.losses > edges[-1]
+    losses, masses = source.losses[~past], source.masses[~past]
+    place = np.clip(np.floor((losses - anchor) / step).astype(int) - first, 0, len(edges) - 2)
+    offset = np.clip(losses - edges[place], 0.0, step)
     share = np.expm1(-offset) / math.expm1(-step)
-    np.add.at(upper, place, source.masses * (1 - share))
-    np.add.at(upper, place + 1, source.masses * share)
-    np.add.at(lower, place, source.masses * np.exp(-offset))
-    return LatticeLaw(float(edges[0]), upper, beyond), LatticeLaw(float(edges[0]), lower, 0.0)
+    np.add.at(upper, place, masses * (1 - share))
+    np.add.at(upper, place + 1, masses * share)
+    np.add.at(lower, place, masses * np.exp(-offset))
+    if past.any():
+        kept = float(source.masses[past] @ np.exp(edges[-1] - source.losses[past]))
+        rest = float(source.masses[past].sum()) - kept
+        upper[-1], above = upper[-1] + kept, above + rest * (1 + 1e-12) + 8 * UNIT * kept
+        lower[-1], below = lower[-1] + kept, (below + max(rest * (1 - 1e-12) - 8 * UNIT * kept, 0.0)) * lump
+    return LatticeLaw(float(edges[0]), upper, above), LatticeLaw(float(edges[0]), lower, below)
 
 
 def cell_masses(above: Array, below: Array) -> Array:
@@ -191,46 +211,6 @@ def compose(laws: Sequence[tuple[LatticeLaw, int]], step: float, tilt: float, si
 
 
 @dataclass(frozen=True)
-class Convolved:
-    """The law of a sum of few losses by direct convolution: only positive numbers are added, so no digits are lost."""
-
-    losses: Array
-    mass: Array
-    at_infinity: float
-
-    def log_delta(self, epsilon: float, side: int) -> float:
-        """Bound on log delta(epsilon) from one side: -1 below, +1 above."""
-        start = int(np.searchsorted(self.losses, epsilon, side="right"))
-        gap = self.losses[start:] - epsilon
-        value = (dot(self.mass[start:], -np.expm1(-gap)) + 1e-310) * (1 + side * 1e-11) + max(
-            side, 0
-        ) * self.at_infinity
-        return min(math.log(value), 0.0) if value > 1e-305 else -math.inf if side < 0 else -700.0
-
-
-def convolve(laws: Sequence[tuple[LatticeLaw, int]], step: float) -> Convolved:
-    """Sum the lattice laws without a transform."""
-    mass, first = np.ones(1), 0.0
-    for law, n in laws:
-        for _ in range(n):
-            mass = np.convolve(mass, law.mass)
-        first += n * law.first
-    infinite = -math.expm1(sum(n * math.log1p(-min(law.at_infinity, 1 - 1e-16)) for law, n in laws))
-    return Convolved(first + step * np.arange(len(mass)), mass, infinite)
-
-
-def direct_bracket(sources: Sequence[Source], size: int, log_cut: float) -> Bracket:
-    """Both laws of a sum of few losses, whatever their tails: there is no tilt to choose."""
-    ranges = [support(source, log_cut) for source in sources]
-    step = _meeting(sources, max(high - low for low, high in ranges) / size)
-    both = [(*discretise(s, step, *r), s.times) for s, r in zip(sources, ranges, strict=True)]
-    return Bracket(
-        convolve([(above, n) for above, _, n in both], step),
-        convolve([(below, n) for _, below, n in both], step),
-    )
-
-
-@dataclass(frozen=True)
 class Slanted:
     """A lattice law tilted and normalised."""
 
@@ -282,12 +262,20 @@ def _outside(tilted: Sequence[Slanted], mean: float, half: float, step: float) -
     return total
 
 
+class Summed(Protocol):
+    """The law of a sum, as far as delta is concerned."""
+
+    def log_delta(self, epsilon: float, side: int) -> float:
+        """Bound on log delta(epsilon) from one side: -1 below, +1 above."""
+        ...
+
+
 @dataclass(frozen=True)
 class Bracket:
-    """Composed laws from both sides at one resolution."""
+    """The law of a sum from both sides at one resolution."""
 
-    upper: Composed | Convolved
-    lower: Composed | Convolved
+    upper: Summed
+    lower: Summed
 
     def log_delta(self, epsilon: float) -> tuple[float, float]:
         return self.lower.log_delta(epsilon, -1), self.upper.log_delta(epsilon, 1)
@@ -296,7 +284,7 @@ class Bracket:
 def bracket(sources: Sequence[Source], size: int, tilt: float, log_cut: float) -> Bracket:
     """Both composed laws on a lattice of about so many points; tails of P-mass below e^log_cut are cut off."""
     ranges = [support(source, log_cut) for source in sources]
-    widest = max(high - low for low, high in ranges)
+    widest = max(1e-12, *(high - low for low, high in ranges))
     tilt = min(tilt, 1e3 / widest)
     rough = widest / 4000
     coarse = [
@@ -306,7 +294,7 @@ def bracket(sources: Sequence[Source], size: int, tilt: float, log_cut: float) -
     width = 20 * deviation + 3 * widest
     everything = sum(s.times * (high - low) for s, (low, high) in zip(sources, ranges, strict=True))
     width = min(width, everything) + 8 * rough
-    step = _meeting(sources, width / size)
+    step = meeting(sources, width / size)
     both = [(*discretise(s, step, *r), s.times) for s, r in zip(sources, ranges, strict=True)]
     points = sum(n * (len(above.mass) - 1) for above, _, n in both) + 1
     size = fft.next_fast_len(min(int(width / step) + 64, points), real=True)
@@ -316,7 +304,7 @@ def bracket(sources: Sequence[Source], size: int, tilt: float, log_cut: float) -
     )
 
 
-def _meeting(sources: Sequence[Source], step: float) -> float:
+def meeting(sources: Sequence[Source], step: float) -> float:
     """A step not above the given one at which the lattice meets the atoms as nearly as can be."""
     gaps = [(s.losses - s.anchor, s.masses * s.times) for s in sources if len(s.losses) > 1]
     if not gaps:

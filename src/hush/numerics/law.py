@@ -7,7 +7,7 @@ contour engine needs is read off the nodes: moments at complex arguments, spread
 from __future__ import annotations
 
 import math
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import cached_property
 from typing import Any, Protocol, TypeAlias
 
@@ -49,8 +49,10 @@ class Cells:
     """Relative error of each cell's mass."""
     score: Array
     """|d log(density of the loss) / d loss|, whose mean is the density's total variation."""
-    jumps: float = 0.0
+    jumps: float = -math.inf
     """log of the density's values at the ends of its support, summed; -inf where it vanishes there."""
+    lost: float = -math.inf
+    """log of the mass that is in no cell."""
 
 
 class Piece(Protocol):
@@ -65,6 +67,10 @@ class Piece(Protocol):
         ...
 
     def sweep(self, tilts: Array, accuracy: float) -> tuple[Array, Array]: ...
+
+    def without_tail(self, log_mass: float) -> tuple[Piece, float]:
+        """The piece without its largest losses, of about that P-mass, and a bound on the mass that was left out."""
+        ...
 
 
 def cell_slack(tilt: Array, bend: float) -> Array:
@@ -125,8 +131,8 @@ def _turn(angle: Array) -> tuple[Array, Array]:
     return turn, rest
 
 
-_CUTS = np.concatenate([[0.0], np.geomspace(1e-9, 0.5, 10), 1 - np.geomspace(1e-9, 0.3, 10)])
-"""Shares of the mass that may be left out of the smooth part; any choice gives a bound."""
+_KEPT = np.concatenate([[1.0], 1 - np.geomspace(1e-9, 0.5, 10), np.geomspace(0.3, 1e-9, 24)])
+"""Shares of the mass that may make up the smooth part; any choice gives a bound."""
 
 
 @dataclass(frozen=True)
@@ -137,16 +143,34 @@ class Envelope:
     weight: Array
     half_width: Array
     score: Array
-    slack: float
+    slack: Array
+    """Relative error of each cell's mass."""
+    lost: float
+    """Mass outside of all cells, and rounding."""
     jumps: float
 
+    @cached_property
+    def wrong(self) -> float:
+        """Relative error of the total mass."""
+        return float(self.weight @ self.slack)
+
     def ceiling(self, y: Array, radius: float) -> Array:
-        """Bound on |phi(t)| for all t within radius of each y: value in the middle, modulus of continuity, cells."""
+        """Bound on |phi(t)| for all t within radius of each y: value in the middle, modulus of continuity, cells.
+
+        All errors are of the size of phi - 1 or of the distances to the median, so that a near-atom costs little:
+        with true masses w(1+s)/N, N = sum of w(1+s), phi - 1 is off by (sum of w|s||e^{iyl} - 1| + |phi - 1||N - 1|)/N.
+        """
+        if self.wrong > 0.5:
+            return np.ones(len(y))
         offset = self.loss - self.median
-        spread = np.minimum(2.0, radius * np.abs(offset) + (float(y.max()) + radius) * self.half_width)
+        distance = np.abs(offset)
+        far = float(y.max()) + radius
+        moved = np.minimum(2.0, radius * distance + far * self.half_width) * (1 + self.slack)
+        moved = moved + self.slack * np.minimum(2.0, far * distance)
         angle = y[:, None] * offset
-        value = np.hypot(np.cos(angle) @ self.weight, np.sin(angle) @ self.weight)
-        return np.minimum(1.0, value + float(self.weight @ spread) + self.slack)
+        real, imaginary = np.cos(angle) @ self.weight, np.sin(angle) @ self.weight
+        error = float(self.weight @ moved) + self.wrong * np.hypot(1 - real, imaginary)
+        return np.minimum(1.0, np.hypot(real, imaginary) + error / (1 - self.wrong) + self.lost)
 
     def decay(self, y: Array) -> Array:
         """Bound on |phi| at y and beyond: some cells count with their mass, the rest with its total variation over y.
@@ -155,23 +179,23 @@ class Envelope:
         height of the density where it was cut. A near-atom is thus left out of it.
         """
         masses, variations = self._cuts
-        return np.minimum(1.0, (masses + variations / y[:, None]).min(axis=1) + self.slack)
+        return np.minimum(1.0, (masses + variations / y[:, None]).min(axis=1) + self.lost)
 
     @cached_property
     def _cuts(self) -> tuple[Array, Array]:
         order = np.argsort(self.loss, kind="stable")
         weight, width = self.weight[order], self.half_width[order]
         smooth = width > 0
-        change = np.where(smooth, weight * np.minimum(self.score[order], 1e100), 0.0) * 1.05
-        height = np.where(smooth, weight / np.maximum(2 * width, 1e-300), 0.0) * 1.5
-        atoms = float(weight[~smooth].sum())
-        kept = np.where(smooth, weight, 0.0)
+        # the score and the height are taken in the middle of a cell: doubled for what they may be elsewhere in it
+        change = np.where(smooth, weight * np.minimum(self.score[order], 1e100), 0.0) * 2
+        height = np.where(smooth, weight / np.maximum(2 * width, 1e-300), 0.0) * 2
+        sure = np.where(smooth, weight * np.maximum(1 - self.slack[order], 0.0) / (1 + self.wrong), 0.0)
         masses, variations = [], []
         for flip in (slice(None), slice(None, None, -1)):
-            before = np.cumsum(kept[flip]) - kept[flip]
-            rest = np.cumsum(change[flip][::-1])[::-1] + np.where(before > 0, height[flip], 0.0)
-            some = np.unique(np.searchsorted(before, _CUTS * before[-1]))
-            masses.append(atoms + before[some])
+            after = np.cumsum(sure[flip][::-1])[::-1]
+            rest = np.cumsum(change[flip][::-1])[::-1] + np.where(after < after[0], height[flip], 0.0)
+            some = np.unique(np.minimum(np.searchsorted(-after, -after[0] * _KEPT), len(after) - 1))
+            masses.append(1 - after[some])
             variations.append(rest[some] + self.jumps)
         return np.concatenate(masses), np.minimum(np.concatenate(variations), 1e200)
 
@@ -204,6 +228,14 @@ class Law:
     origin: float = 0.0
     discount: float = 0.0
     """log E_P e^{-L}: above 0 where P has mass at +infinity that was split off."""
+    missing: float = 0.0
+    """P-mass that was left out: the total is that much below one."""
+
+    def without_tail(self, log_mass: float) -> Law:
+        """This law without the largest losses, of P-mass about e^log_mass: its moments stay small at high orders."""
+        parts = [piece.without_tail(log_mass) for piece in self.pieces]
+        missing = sum(mass for _, mass in parts)
+        return replace(self, pieces=tuple(piece for piece, _ in parts), missing=missing) if missing else self
 
     def tilt(self, c: float, *, reach: float = 0.0, accuracy: float = 38.0) -> Tilted:
         """Tilt by e^{cL}; good for E_c e^{iyL} with |y| <= reach, to a relative error of about e^-accuracy."""
@@ -226,7 +258,7 @@ class Law:
                 if gain > -0.5:
                     log_moment, size = math.log1p(gain), float(np.abs(excess).sum()) / (1 + gain)
         rounding = UNIT * np.concatenate([2 * np.abs(losses), *(p.loss_error for p in parts)])
-        error, start = 0.0, len(losses)
+        error, start = self.missing, len(losses)
         for p in parts:
             error += 2 * p.error * float(weight[start : start + len(p.loss)].sum())
             start += len(p.loss)
@@ -265,7 +297,8 @@ class Law:
             weight,
             np.concatenate([fill, *(p.half_width for p in parts)]),
             np.concatenate([fill, *(p.score for p in parts)]),
-            2 * float(weight @ np.concatenate([fill, *(p.slack for p in parts)])) + 1e-9,
+            np.concatenate([fill, *(p.slack for p in parts)]),
+            sum(math.exp(min(p.lost - top, 0.0)) for p in parts) / total + 1e-15,
             sum(math.exp(min(p.jumps - top, 600.0)) / total for p in parts),
         )
 

@@ -3,11 +3,12 @@
 from __future__ import annotations
 
 import math
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import cached_property, lru_cache
 from itertools import pairwise
 
 import numpy as np
+from scipy import special
 
 from hush.numerics.law import FARTHEST, MOST_CELLS, NEGLIGIBLE, Array, Cells, Nodes, cell_slack
 
@@ -22,6 +23,20 @@ class Normals:
     """(shift, weight) of the components of Q."""
     spacing: float | None = None
     """For the discrete Gaussian: only multiples of this are taken (shifts among them), mass in proportion."""
+    end: float = math.inf
+    """Only x up to here are taken: what is left out is known to matter little."""
+
+    def without_tail(self, log_mass: float) -> tuple[Normals, float]:
+        """Without the x above an end that have this P-mass, where the loss increases with x."""
+        if self.spacing or min(a for a, _ in self.above) < max(b for b, _ in self.below):
+            return self, 0.0
+        deepest = math.sqrt(max(-2 * log_mass, 1.0))
+        ends = np.linspace(0.0, deepest, 400)[:, None] + max(a for a, _ in self.above)
+        shifts, weights = (np.array(column) for column in zip(*self.above, strict=True))
+        beyond = special.log_ndtr(shifts - ends) + np.log(weights)
+        mass = np.logaddexp.reduce(beyond, axis=1)
+        enough = int(np.argmax(mass <= log_mass))
+        return replace(self, end=float(ends[enough, 0])), float(np.exp(mass[enough])) * (1 + 1e-9) + 1e-300
 
     def loss(self, x: Array) -> Array:
         """log dP/dQ at x, accurate where it is small and where it is large."""
@@ -45,7 +60,7 @@ class Normals:
         """
         regions, peak = self._support(tilt)
         step = self.spacing or self._step(tilt, reach, accuracy)
-        x = np.concatenate([np.arange(math.floor(lo / step), math.ceil(hi / step) + 1) for lo, hi in regions]) * step
+        x = self._lattice(regions, step)
         log_above, log_below = _log_mixture(self.above, x), _log_mixture(self.below, x)
         loss = log_above - log_below
         log_base = -0.5 * x * x + log_above
@@ -59,7 +74,21 @@ class Normals:
         span = regions[-1][1] - regions[0][0]
         error = 0.0 if self.spacing else math.exp(-accuracy)
         error += 8 * (span + 1) * math.exp(-drop) / min(1.0, step)
+        if self.end < math.inf:
+            error += self._end_error(tilt, accuracy, log_weight)
         return Nodes(loss, log_weight, loss_error, error)
+
+    def _end_error(self, tilt: float, accuracy: float, log_weight: Array) -> float:
+        """Error of the trapezoid rule from the end, relative to the whole: by the vertical edges of the strip there.
+
+        Half a step past a node the kernel 1/(e^{2 pi |v|/h} + 1) is below e^{-2 pi |v|/h}, and the integrand grows
+        at most like e^{(2 pi/h - accuracy/d) v}: two edges make 2 d/accuracy times the density, d <= 12.
+        """
+        x = np.array([self.end])
+        log_above = float(_log_mixture(self.above, x)[0])
+        log_density = (1 + tilt) * log_above - tilt * float(_log_mixture(self.below, x)[0]) - 0.5 * self.end**2
+        top = float(log_weight.max())
+        return 24 / accuracy * math.exp(min(log_density - top, 100.0)) / float(np.exp(log_weight - top).sum())
 
     def cells(self, tilt: float, fineness: int) -> Cells:
         """Equal cells in x; on each the loss is monotone and the log-density linear up to its second derivative."""
@@ -69,25 +98,46 @@ class Normals:
         bend = 1 + ((1 + tilt) * _width(self.above) ** 2 + tilt * _width(self.below) ** 2) / 4
         span = sum(high - low for low, high in regions)
         step = max(min(0.04, 0.3 / math.sqrt(bend)) / fineness, span / MOST_CELLS)
-        x = np.concatenate([np.arange(math.floor(a / step), math.ceil(b / step) + 1) for a, b in regions]) * step
+        x = self._lattice(regions, step)
         log_above, log_below = _log_mixture(self.above, x), _log_mixture(self.below, x)
         loss = log_above - log_below
         log_weight = -0.5 * x * x + log_above + tilt * loss
-        keep = log_weight > min(peak, float(log_weight.max())) - 25
-        x, loss, log_weight = x[keep], loss[keep], log_weight[keep] + math.log(step / math.sqrt(2 * math.pi))
+        keep = log_weight > min(peak, float(log_weight.max())) - DEEP
+        log_weight = log_weight + math.log(step / math.sqrt(2 * math.pi))
+        lost = math.log(4 * len(x)) + float(log_weight[~keep].max(initial=-math.inf))
+        edge = np.diff(keep, prepend=False) | np.diff(keep, append=False)
+        x, loss, log_weight, edge = x[keep], loss[keep], log_weight[keep], edge[keep]
         slope, curvature, mean = self.loss_slopes(x)
         steepness = -x + mean + tilt * slope
         slack = cell_slack(np.abs(steepness) * step / 2, bend * step * step / 8)
         steep = np.maximum(np.abs(slope), 1e-150)
         half_width = np.maximum(np.abs(self.loss(x + step / 2) - loss), np.abs(loss - self.loss(x - step / 2)))
         score = np.minimum(np.abs(steepness - curvature / np.where(slope < 0, -steep, steep)), 1e100) / steep
-        return Cells(loss, log_weight, half_width, slack, score, -math.inf)
+        score += np.where(
+            edge, 0.5 / np.maximum(half_width, 1e-150), 0.0
+        )  # the density jumps where cells were left out
+        return Cells(loss, log_weight, half_width, slack, score, lost=lost)
+
+    def _lattice(self, regions: list[tuple[float, float]], step: float) -> Array:
+        """Points a step apart that cover the regions; an end lies half a step past the last of them."""
+        start, most = (self.end - step / 2, 0) if self.end < math.inf else (0.0, math.inf)
+        numbers = [
+            np.arange(math.floor((a - start) / step), min(math.ceil((b - start) / step), most) + 1) for a, b in regions
+        ]
+        return start + step * np.concatenate(numbers)
 
     def _points(self, tilt: float) -> Cells:
         """Single points: no width, no density."""
         nodes = self.nodes(tilt, 0.0, 20.0)
         still = np.zeros(len(nodes.loss))
-        return Cells(nodes.loss, nodes.log_weight, still, still, np.full(len(still), 1e300), -math.inf)
+        return Cells(
+            nodes.loss,
+            nodes.log_weight,
+            still,
+            still,
+            np.full(len(still), 1e300),
+            lost=math.log(4 * len(still)) + float(nodes.log_weight.max()) - NEGLIGIBLE,
+        )
 
     def _log_unit(self, step: float) -> float:
         """log of the mass that a point of density exp(-x^2/2) stands for."""
@@ -105,7 +155,7 @@ class Normals:
             if high - low > 2000 * step:
                 regions = _merged([r for tilt in [0.0, *tilts.tolist()] for r in self._intervals(tilt)[0]])
                 step = max(step, sum(b - a for a, b in regions) / 50_000)
-            x = step * np.concatenate([np.arange(math.floor(a / step), math.ceil(b / step) + 1) for a, b in regions])
+            x = self._lattice(regions, step)
         log_above, log_below = _log_mixture(self.above, x), _log_mixture(self.below, x)
         return log_above - log_below, log_above - 0.5 * x * x + self._log_unit(float(x[1] - x[0]))
 
@@ -151,10 +201,10 @@ class Normals:
     def _scan(self, tilt: float) -> tuple[list[tuple[float, float]], float]:
         """Evaluate the tilted density near all places where it can have a mode."""
         centres = sorted({(1 + tilt) * a - tilt * b for a, _ in self.above for b, _ in self.below})
-        low, high = centres[0] - 12, centres[-1] + 12
+        low, high = min(centres[0], self.end) - 12, min(centres[-1] + 12, self.end)
         narrow = [(p, w) for p, w in self._crossings if low - 30 * w < p < high + 30 * w and w < 1]
         if high - low <= 120 and not narrow:
-            x = np.arange(low, high + 0.25, 0.25)
+            x = np.minimum(np.arange(low, high + 0.25, 0.25), self.end)
         else:
             scan = [np.arange(low, high + 0.25, 0.25)] if high - low <= 120 else []
             if not scan:
@@ -163,7 +213,8 @@ class Normals:
                 mode, width = self._mode(tilt, low, high)
                 scan.extend((mode + _NEAR, mode + width * _NEAR))
             scan.extend(p + w * _FINE for p, w in narrow)
-            x = np.unique(np.concatenate(scan))
+            x = np.unique(np.concatenate([*scan, [high]]))
+            x = x[x <= self.end]
         density = (1 + tilt) * _log_mixture(self.above, x) - tilt * _log_mixture(self.below, x) - 0.5 * x * x
         peak = float(density.max())
         inside = (density > peak - FARTHEST).nonzero()[0]
@@ -192,6 +243,8 @@ class Normals:
         return [*_crossings(self.above), *_crossings(self.below)]
 
 
+DEEP = 38.0
+"""Cells lighter than exp(-38) of the heaviest are left out; their mass is charged."""
 _NEAR = np.linspace(-12, 12, 97)
 _FINE = np.linspace(-30, 30, 301)
 

@@ -1,0 +1,73 @@
+"""Direct convolution against every outcome of a few tables: with a ceiling and without it."""
+
+from __future__ import annotations
+
+import itertools
+import math
+
+import numpy as np
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from hush import Gaussian, Poisson
+from hush.curves.finite import FinitePair
+from hush.curves.normal import NormalPair
+from hush.curves.product import Product
+from hush.curves.routes import DirectRoute, _source
+from hush.numerics.direct import direct_bracket
+
+
+def enumerated(tables: list[tuple[np.ndarray, np.ndarray]], epsilon: float) -> float:
+    """delta of the product of tables of (P, Q), outcome by outcome."""
+    total = 0.0
+    for outcome in itertools.product(*(range(len(p)) for p, _ in tables)):
+        p = math.prod(t[0][k] for t, k in zip(tables, outcome, strict=True))
+        q = math.prod(t[1][k] for t, k in zip(tables, outcome, strict=True))
+        total += max(p - math.exp(epsilon) * q, 0.0)
+    return total
+
+
+weights = st.lists(st.floats(1e-9, 1.0), min_size=4, max_size=4)
+
+
+@settings(max_examples=30)
+@given(above=weights, below=weights, times=st.integers(1, 4), epsilon=st.floats(0.0, 3.0))
+def test_tables(above: list[float], below: list[float], times: int, epsilon: float) -> None:
+    p, q = np.array(above) / sum(above), np.array(below) / sum(below)
+    truth = enumerated([(p, q)] * times, epsilon)
+    source = _source(FinitePair.of(p, q), times)
+    for ceiling in (math.inf, epsilon, epsilon + 0.1):
+        low, high = direct_bracket([source], 400, -690.0, ceiling).log_delta(epsilon)
+        assert math.exp(low) <= truth * (1 + 1e-9) + 1e-15, ceiling
+        assert math.exp(high) >= truth * (1 - 1e-9) - 1e-15, ceiling
+
+
+@pytest.mark.parametrize("times", [1, 2])
+@pytest.mark.parametrize("rate", [1e-3, 0.2])
+def test_rare_large_losses(times: int, rate: float) -> None:
+    """One or two sampled Gaussians against quadrature over the first and the exact profile of the second."""
+    pair = NormalPair.shifted(2.0).mix(rate)
+    x = np.linspace(-12, 16, 20_001)
+    weight = (x[1] - x[0]) / math.sqrt(2 * math.pi)
+    below = np.exp(-0.5 * x * x) * weight
+    loss = np.log1p(rate * np.expm1(2 * x - 2))
+    for epsilon in (1e-4, 0.01, 1.0):
+        truth = math.exp(pair.log_delta(epsilon)[0])
+        if times == 2:
+            inner = np.array([math.exp(pair.log_delta(epsilon - one)[1]) for one in loss[::20]])
+            truth = float(np.sum((below * np.exp(loss))[::20] * inner) * 20)
+        low, high = direct_bracket([_source(pair, times)], 3000, -690.0, epsilon).log_delta(epsilon)
+        assert math.exp(low) * (1 - 3e-5) <= truth <= math.exp(high) * (1 + 3e-5)  # the quadrature has a kink
+        assert high - low < 1e-3
+
+
+def test_the_routes_overlap_where_all_answer() -> None:
+    product = Gaussian(2.0).on(Poisson(rate=0.3)).repeat(8).pairs()["remove"]
+    assert isinstance(product, Product)
+    log_delta = math.log(1e-6)
+    low, high = DirectRoute(product.parts).epsilon(log_delta, 1e-6)
+    exact = product.epsilon(log_delta, 1e-8)
+    assert low <= exact[1]
+    assert exact[0] <= high
+    assert high - low < 1e-3 * high
