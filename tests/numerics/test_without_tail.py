@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import itertools
 import math
 
 import numpy as np
@@ -28,7 +29,7 @@ def test_moments_of_what_is_left(tilt: float, log_mass: float) -> None:
         return math.exp(-0.5 * x * x) / math.sqrt(2 * math.pi) * mixture ** (1 + tilt)
 
     cuts = np.linspace(-12, piece.end, 60)
-    truth = sum(integrate.quad(density, a, b, epsabs=0, epsrel=1e-12)[0] for a, b in zip(cuts, cuts[1:], strict=False))
+    truth = sum(integrate.quad(density, a, b, epsabs=0, epsrel=1e-12)[0] for a, b in itertools.pairwise(cuts))
     assert float(np.exp(nodes.log_weight).sum()) == pytest.approx(truth, rel=2 * nodes.error + 1e-11)
 
 
