@@ -77,8 +77,9 @@ def direct_bracket(sources: Sequence[Source], size: int, log_cut: float, ceiling
     ranges = [(low, min(high, ceiling - least + low)) for low, high in ranges]
     widest = max(1e-12, *(high - low for low, high in ranges))
     count = sum(s.times for s in sources)
-    ranges = [(low, high + 4 * count * widest / size) for low, high in ranges]
-    step = meeting(sources, widest / size)
+    reach = min(ceiling - least, sum(s.times * (high - low) for s, (low, high) in zip(sources, ranges, strict=True)))
+    step = meeting(sources, max(widest, reach) / size)
+    ranges = [(low, high + 4 * count * step) for low, high in ranges]
     both = [(*discretise(s, step, *r, lump=True), s.times) for s, r in zip(sources, ranges, strict=True)]
     everything = sum(n * len(above.mass) for above, _, n in both)
     points = math.ceil(min((ceiling - least) / step + 4 * count + 8, everything))
