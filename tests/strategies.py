@@ -21,7 +21,7 @@ LAWS = settings(
     deadline=None,
     derandomize=True,
     database=None,
-    max_examples=5,
+    max_examples=10,
     phases=[Phase.explicit, Phase.generate],
     suppress_health_check=[HealthCheck.too_slow, HealthCheck.filter_too_much, HealthCheck.data_too_large],
 )

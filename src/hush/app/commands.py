@@ -118,15 +118,23 @@ def _shown(arguments: Namespace, mechanism: Mechanism, bound: Bound, where: str)
 
 
 def _answer(mechanism: Mechanism, bound: Bound, where: str, hint: str) -> str:
-    digits = bound.digits if bound.digits.startswith("<") else f"= {bound.digits}"
     lines = [
-        f"{bound.quantity} {digits} {where}".rstrip(),
+        f"{bound.quantity} {_headline(bound)} {where}".rstrip(),
         f"  certified  {rounded_down(bound.lower, 10)} to {rounded_up(bound.upper, 10)}",
         f"  relation   {mechanism.relation.words}",
         f"  mechanism  {mechanism}",
         *([f"  hint       {hint}"] if hint else []),
     ]
     return "\n".join(lines)
+
+
+def _headline(bound: Bound) -> str:
+    """The number to report: the end of the interval that is safe to claim, rounded to the safe side."""
+    narrow = bound.width <= 1e-5
+    digits = 7 if narrow else 4
+    if bound.quantity == "false negative rate":
+        return f"{'=' if narrow else '>='} {rounded_down(bound.lower, digits)}"
+    return f"{'=' if narrow else '<='} {rounded_up(bound.upper, digits)}"
 
 
 def _text(arguments: Namespace, mechanism: Mechanism, text: str) -> str:

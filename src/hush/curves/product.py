@@ -20,6 +20,8 @@ from hush.numerics.orders import common_lattice
 
 FEW = 16
 """Up to so many losses the grid is asked first."""
+MOST_DIRECT = 128
+"""Up to so many losses direct convolution may be asked."""
 NEAR = 5e-5
 LAST_RESORT = (DirectRoute, RenyiRoute)
 """Routes that are not asked where the interval is already this narrow."""
@@ -96,7 +98,7 @@ class Product(Pair):
         contour = ContourRoute(self.laws)
         quick, full = GridRoute(self.parts, self.laws, QUICK), GridRoute(self.parts, self.laws, FULL)
         first = (quick, contour) if self.count <= FEW and not common_lattice(self.laws) else (contour, quick)
-        last = (full, DirectRoute(self.parts)) if self.count <= 10 else (full,)
+        last = (full, DirectRoute(self.parts)) if self.count <= MOST_DIRECT else (full,)
         return (*first, *last, RenyiRoute(self.laws))
 
     def _finite_log_delta(self, epsilon: float, tolerance: float) -> Interval:
