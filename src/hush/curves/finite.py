@@ -10,6 +10,8 @@ from functools import cached_property
 import numpy as np
 
 from hush.curves.pair import Interval, Pair
+from hush.curves.renyi import RenyiCurve
+from hush.curves.renyi_families import finite
 from hush.numerics.law import UNIT, Array, Law
 
 BLUR = 16 * UNIT
@@ -123,6 +125,26 @@ class FinitePair(Pair):
             discount = 0.0
         origin = float(self.losses[0]) if len(self.losses) else 0.0
         return Law(self.losses, self.mass / rest, (), self.lattice, origin, discount)
+
+    def curve(self) -> RenyiCurve:
+        if self.at_infinity > 0:
+            return RenyiCurve.constant(math.inf)
+        totals = float(self.mass.sum()), float(self.q_mass.sum()) + self.at_minus_infinity
+        if max(abs(total - 1) for total in totals) > 1e-12:  # a table that was rounded up: its law says by how much
+            return super().curve()
+        log_q = np.log(np.maximum(self.mass, 1e-320)) - self.losses
+        return finite(self.losses, log_q, self.at_minus_infinity, self.blur)
+
+    def log_absolute_chi(self, orders: Array) -> Array:
+        if self.at_infinity > 0:
+            return np.full(len(orders), math.inf)
+        with np.errstate(divide="ignore"):
+            size = np.append(np.log(np.abs(np.expm1(self.losses))), 0.0)
+            log_q = np.log(np.append(self.q_mass, self.at_minus_infinity))
+        orders = np.asarray(orders, dtype=float)[:, None]
+        total = np.logaddexp.reduce(log_q + orders * size, axis=1)
+        worst = float(np.abs(size[np.isfinite(size)]).max())
+        return total + (8 * UNIT + self.blur) * (4 + orders[:, 0] * (1 + worst))
 
     def log_delta(self, epsilon: float, tolerance: float = 1e-9) -> Interval:
         ends = []
