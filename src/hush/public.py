@@ -2,7 +2,7 @@
 
 from hush.curves.bound import Bound
 from hush.curves.relation import Relation
-from hush.errors import HushError, InvalidParameter, NotCovered
+from hush.errors import HushError, InvalidParameter, NotCovered, NotInstalled
 from hush.mechanisms.choice import Exponential, RandomizedResponse
 from hush.mechanisms.compose import Parallel, Repeat, Sequence
 from hush.mechanisms.group import Group
@@ -10,7 +10,9 @@ from hush.mechanisms.mechanism import Mechanism
 from hush.mechanisms.noise import DiscreteGaussian, DiscreteLaplace, Gaussian, Laplace
 from hush.mechanisms.sampling import Poisson, Sampled
 from hush.mechanisms.stated import TCDP, ZCDP, ApproxDP, FromPair, GaussianDP, PureDP, RenyiDP, from_profile
+from hush.questions import chart
 from hush.questions.calibrate import Calibration, calibrate
+from hush.questions.composition import Compositions, compositions
 from hush.questions.explain import explain
 from hush.questions.serialise import from_json, to_json
 from hush.questions.statement import statement
@@ -21,6 +23,7 @@ __all__ = [
     "ApproxDP",
     "Bound",
     "Calibration",
+    "Compositions",
     "DiscreteGaussian",
     "DiscreteLaplace",
     "Exponential",
@@ -33,6 +36,7 @@ __all__ = [
     "Laplace",
     "Mechanism",
     "NotCovered",
+    "NotInstalled",
     "Parallel",
     "Poisson",
     "PureDP",
@@ -43,6 +47,8 @@ __all__ = [
     "Sampled",
     "Sequence",
     "calibrate",
+    "chart",
+    "compositions",
     "explain",
     "from_json",
     "from_profile",
