@@ -10,6 +10,7 @@ import numpy as np
 from hush.curves.convert import amplify_inverse
 from hush.questions.drawing import Axis, Chart, Line, Stroke
 
+SETTING = "Laplace noise at equal ε, Poisson sampling at rate p\nε_p = log(1 + (exp(ε) − 1)/p)"
 RATIO = Axis("p·ε_p / ε (1: sampling is free)", domain=(0.0, 1.05))
 
 
@@ -32,7 +33,7 @@ def ratio_against_rate() -> Chart:
         Line(f"ε = {epsilon:g}", tuple(rates), tuple(noise_ratio(p, epsilon) for p in rates))
         for epsilon in (0.01, 0.1, 1.0, 2.0)
     ]
-    said = "Laplace noise at equal ε, Poisson sampling at rate p; ε_p = log(1 + (exp(ε) − 1)/p); add or remove one record"
+    said = f"{SETTING}; add or remove one record"
     return Chart("What sampling keeps, by rate", said, Axis("sampling rate p", log=True), RATIO, tuple(lines))
 
 
@@ -43,7 +44,7 @@ def ratio_against_epsilon() -> Chart:
         Line(f"p = {rate:g}", tuple(epsilons), tuple(noise_ratio(rate, e) for e in epsilons))
         for rate in (0.5, 0.1, 0.01, 0.001)
     ]
-    said = "Laplace noise at equal ε, Poisson sampling at rate p; ε_p = log(1 + (exp(ε) − 1)/p); add or remove one record"
+    said = f"{SETTING}; add or remove one record"
     return Chart("What sampling keeps, by ε", said, Axis("ε, nats", log=True), RATIO, tuple(lines))
 
 
@@ -51,13 +52,10 @@ def ratio_for_proportional_epsilon() -> Chart:
     """The ratio against the rate where ε = c p, with the limits log(1 + c)/c."""
     rates = np.geomspace(1e-4, 1.0, 81).tolist()
     lines = [
-        Line(f"c = {c:g}", tuple(rates), tuple(noise_ratio(p, c * p) for p in rates)) for c in (0.2, 0.5, 2.0, 5.0)
-    ]
-    lines += [
-        Line(f"limit {math.log1p(c) / c:.3f}", (rates[0], rates[-1]), (math.log1p(c) / c,) * 2, stroke=Stroke.DOTTED)
+        Line(f"c = {c:g}, limit {math.log1p(c) / c:.3f}", tuple(rates), tuple(noise_ratio(p, c * p) for p in rates))
         for c in (0.2, 0.5, 2.0, 5.0)
     ]
-    said = "ε = c·p, Poisson sampling at rate p; dotted: the limit log(1 + c)/c as p goes to 0, also the infimum"
+    said = "ε = c·p, Poisson sampling at rate p; as p goes to 0 it falls to log(1 + c)/c"
     return Chart("What sampling keeps where ε = c·p", said, Axis("sampling rate p", log=True), RATIO, tuple(lines))
 
 
@@ -66,7 +64,7 @@ def noise_factor() -> Chart:
     constants = np.linspace(0.0, 10.0, 101).tolist()
     factors = tuple(c / math.log1p(c) if c > 0 else 1.0 for c in constants)
     lines = (Line("c / log(1 + c)", tuple(constants), factors),)
-    said = "Laplace noise on a Poisson sample of rate p, against no sample, at equal ε ≤ c·p: factor at most c / log(1 + c)"
+    said = "Laplace noise on a Poisson sample of rate p, against no sample, at equal ε ≤ c·p"
     x, y = Axis("c = ε / p"), Axis("noise, times that without a sample", domain=(0.0, 4.5))
     return Chart("How much more noise sampling costs", said, x, y, lines)
 
@@ -91,15 +89,15 @@ def poisson_divergence(order: int, mean: float, base: float) -> float:
 def negative_divergence() -> Chart:
     """Odd χ-divergences of Poisson distributions below zero: where the exact sampling theorem does not apply."""
     base = 0.5
-    means = np.linspace(0.02, 0.98, 97).tolist()
+    means = np.linspace(0.01, 0.65, 65).tolist()
     lines = []
     for order in (3, 5, 7):
         values = [poisson_divergence(order, mean, base) for mean in means]
         roots = tuple(math.copysign(abs(value) ** (1 / order), value) for value in values)
-        lines.append(Line(f"χ{'³' if order == 3 else '⁵' if order == 5 else '⁷'}", tuple(means), roots))
-    lines.append(Line("0", (means[0], means[-1]), (0.0, 0.0), stroke=Stroke.DOTTED))
-    said = f"P = Poisson(λ) against Q = Poisson({base:g}): below 0 the factor 3 of Zhu and Wang 2019 cannot be left out"
-    y = Axis("signed root of the odd divergence E_Q (P/Q − 1)^k")
+        lines.append(Line(f"k = {order}", tuple(means), roots))
+    lines.append(Line("zero", (means[0], means[-1]), (0.0, 0.0), stroke=Stroke.DOTTED))
+    said = f"P = Poisson(λ) against Q = Poisson({base:g})\nbelow 0 the theorem without the factor 3 (Zhu, Wang 2019) does not apply"
+    y = Axis("k-th root of E_Q (P/Q − 1)^k, with its sign")
     return Chart("Odd χ-divergences can be negative", said, Axis("mean λ of P"), y, tuple(lines))
 
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+import textwrap
 from importlib import import_module
 from typing import Any
 
@@ -15,7 +16,7 @@ COLOURS = ("#0072b2", "#d55e00", "#009e73", "#cc79a7", "#56b4e9", "#e69f00", "#0
 UNDER = "#b8b8b8"
 """The wide line that lies under the others."""
 
-WIDTH, HEIGHT = 600, 360
+WIDTH, HEIGHT, WRAP = 600, 360, 96
 FONT = "Helvetica, Arial, sans-serif"
 INK, GRID = "#222222", "#e4e4e4"
 
@@ -30,8 +31,7 @@ def _needed(name: str) -> Any:
 
 def file_bytes(chart: Chart, suffix: str) -> bytes:
     """The whole file: .svg, .png, or .html with the libraries inside."""
-    convert = _needed("vl_convert")
-    altair = _needed("altair")
+    altair, convert = _needed("altair"), _needed("vl_convert")
     version = ".".join(altair.SCHEMA_VERSION.lstrip("v").split(".")[:2])
     document = drawn(chart, tooltips=suffix == ".html").to_dict()
     if suffix == ".svg":
@@ -107,7 +107,7 @@ def _scale(altair: Any, chart: Chart, name: str) -> Any:
 def _axis(altair: Any, chart: Chart, name: str) -> Any:
     axis: Axis = getattr(chart, name)
     if not axis.log:
-        return altair.Axis(title=axis.title, format="~g", tickCount=8)
+        return altair.Axis(title=axis.title, format="~r", tickCount=8)
     return altair.Axis(title=axis.title, values=log_ticks(*_ends(chart, name)), labelExpr=_LABEL)
 
 
@@ -142,18 +142,8 @@ def _numbers(altair: Any, chart: Chart) -> list[Any]:
     return [altair.Tooltip(f"{name}:Q", title=title, format=".5~g") for name, title in ends]
 
 
-def _wrapped(text: str, width: int = 100) -> list[str]:
-    """Lines of about equal length."""
-    words, total = text.split(), len(text)
-    goal = total / max(1, math.ceil(total / width))
-    lines, current = [], ""
-    for word in words:
-        if current and len(current) + len(word) / 2 > goal:
-            lines.append(current)
-            current = word
-        else:
-            current = f"{current} {word}".strip()
-    return [*lines, current]
+def _wrapped(text: str) -> list[str]:
+    return [line for part in text.split("\n") for line in textwrap.wrap(part, WRAP)]
 
 
 def _dressed(drawing: Any) -> Any:
