@@ -7,12 +7,12 @@ from collections.abc import Callable, Iterable
 from dataclasses import dataclass
 
 from hush.curves.convert import advanced_composition
-from hush.curves.renyi import curve_to_epsilon
+from hush.curves.renyi import RenyiCurve
 from hush.errors import NotCovered
 from hush.mechanisms.checks import count, number
 from hush.mechanisms.compose import Repeat, Sequence
 from hush.mechanisms.mechanism import Mechanism, require
-from hush.mechanisms.stated import ZCDP, ApproxDP
+from hush.mechanisms.stated import ApproxDP
 from hush.questions.drawing import Axis, Chart, Line, Stroke
 
 METHODS = ("basic", "advanced", "optimal homogeneous", "optimal heterogeneous", "zCDP", "Rényi", "exact")
@@ -201,12 +201,16 @@ def _heterogeneous(kinds: Kinds, delta: float) -> float:
 
 
 def _zcdp(whole: Mechanism, delta: float) -> float:
-    raise NotCovered("zCDP")
+    rho = whole.renyi_curve().to_zcdp()
+    if rho == math.inf:
+        raise NotCovered("no line is above the Rényi curve")
+    return RenyiCurve.linear(rho).epsilon(delta=delta)
 
 
 def _renyi(whole: Mechanism, delta: float) -> float:
+    """Each direction at its own best order."""
     curves = [whole.curve(removed, added) for _, removed, added in whole.neighbours()]
-    return max(curve_to_epsilon(curve, math.log(delta)) for curve in curves)
+    return max(curve.epsilon(delta=delta) for curve in curves)
 
 
 def _exact(whole: Mechanism, delta: float) -> tuple[float, float]:

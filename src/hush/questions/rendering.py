@@ -128,7 +128,7 @@ def log_ticks(low: float, high: float) -> list[float]:
     """
     first, last = math.floor(math.log10(low)), math.ceil(math.log10(high))
     decades = math.log10(high / low) if high > low else 1.0
-    digits = range(1, 10) if decades < 0.7 else (1, 2, 5) if decades < 2.5 else (1,)
+    digits = range(1, 10) if decades < 0.7 else (1, 2, 5) if decades < 3.1 else (1,)
     stride = max(1, math.ceil(decades / 8))
     powers = [power for power in range(first, last + 1) if power % stride == 0]
     ticks = [float(f"{digit}e{power}") for power in powers for digit in digits]
