@@ -6,7 +6,7 @@ import math
 from abc import ABC, abstractmethod
 from collections.abc import Iterable
 from dataclasses import dataclass
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, ClassVar
 
 import numpy as np
 
@@ -14,7 +14,7 @@ from hush.curves.bound import Bound
 from hush.curves.pair import Pair
 from hush.curves.product import Largest, Mixed, Product
 from hush.curves.relation import Relation
-from hush.curves.renyi import Curve, curve_to_epsilon, curve_to_log_delta
+from hush.curves.renyi import RenyiCurve
 from hush.curves.tradeoff import profile_to_tradeoff
 from hush.errors import InvalidParameter, NotCovered
 from hush.mechanisms.checks import delta_in_range, number
@@ -72,10 +72,9 @@ class Mechanism(ABC):
     def derivation(self) -> Step:
         """How the guarantee follows."""
 
-    def curve(self, removed: Counts, added: Counts) -> Curve:
+    def curve(self, removed: Counts, added: Counts) -> RenyiCurve:
         """Upper bounds on the Rényi divergence of every order, for the same neighbours."""
-        pair = self.pair(removed, added)
-        return lambda order: pair.renyi(order)[1]
+        return self.pair(removed, added).curve()
 
     def attained(self) -> Mechanism:
         """A mechanism that meets the same declaration and whose pair stays exact when it is composed.
@@ -159,9 +158,9 @@ class Mechanism(ABC):
                 a, b = pair.epsilon(log_delta, tolerance, low)
                 if isinstance(pair, Product | Mixed | Largest) and self.attained() != self:
                     a = self.attained().pair(removed, added).epsilon(log_delta, tolerance)[0]
-                    b = max(a, min(b, curve_to_epsilon(self.curve(removed, added), log_delta)))
+                    b = max(a, min(b, self.curve(removed, added).epsilon_at(log_delta)))
             except NotCovered:
-                a, b, route = 0.0, curve_to_epsilon(self.curve(removed, added), log_delta), "Rényi"
+                a, b, route = 0.0, self.curve(removed, added).epsilon_at(log_delta), "Rényi"
             low, high = max(low, a), max(high, b)
         if route == "pair" and low == 0 and high > 0:
             route = "pair, upper bound only"
@@ -200,9 +199,9 @@ class Mechanism(ABC):
                 a, b = pair.log_delta(epsilon, tolerance)
                 if isinstance(pair, Product | Mixed | Largest) and self.attained() != self:
                     a = self.attained().pair(removed, added).log_delta(epsilon, tolerance)[0]
-                    b = max(a, min(b, curve_to_log_delta(self.curve(removed, added), epsilon)))
+                    b = max(a, min(b, self.curve(removed, added).log_delta(epsilon=epsilon)))
             except NotCovered:
-                a, b, route = -math.inf, curve_to_log_delta(self.curve(removed, added), epsilon), "Rényi"
+                a, b, route = -math.inf, self.curve(removed, added).log_delta(epsilon=epsilon), "Rényi"
             low, high = max(low, a), max(high, b)
         return low, high, route
 
@@ -214,8 +213,19 @@ class Mechanism(ABC):
         array([1., 4.])
         """
         checked = [number("renyi", "orders >= 1", 1.0, math.inf, order=order) for order in orders]
+        return self.renyi_curve()(np.array(checked))
+
+    def renyi_curve(self) -> RenyiCurve:
+        """The Rényi curve that holds in every direction of the relation: a function of every order from 1 to infinity.
+
+        >>> import hush
+        >>> hush.Gaussian(noise_multiplier=1.0).renyi_curve().to_zcdp()
+        0.5
+        """
         curves = [self.curve(removed, added) for _, removed, added in self.neighbours()]
-        return np.array([max(curve(order) for curve in curves) for order in checked])
+        return RenyiCurve.largest(curves).declaring(
+            attained=all(curve.attained for curve in curves), mirrored=all(curve.mirrored for curve in curves)
+        )
 
     def tradeoff(self, *, false_positive_rate: float) -> Bound:
         """The least false negative rate of any attacker at this false positive rate (null: the record is absent).
@@ -259,6 +269,11 @@ def _tolerance(tolerance: float) -> float:
 class Leaf(Mechanism):
     """A mechanism that stands for itself: it knows its pair at whole numbers of changed records."""
 
+    attains_curve: ClassVar[bool] = False
+    """Whether it declares datasets, all records alike but those that differ, which attain its curve at every order."""
+    mirrored: ClassVar[bool] = False
+    """Whether it declares that any two neighbouring outputs are mirror images: odd Pearson-Vajda divergences >= 0."""
+
     @abstractmethod
     def at(self, removed: int, added: int) -> Pair:
         """The pair where all of the records that differ take part."""
@@ -279,6 +294,12 @@ class Leaf(Mechanism):
         if r == 0 and len(added) == 2:
             return self.at(0, 1).swap().mix(added[1]).swap()
         return self.mixture(removed, added)
+
+    def curve(self, removed: Counts, added: Counts) -> RenyiCurve:
+        curve = super().curve(removed, added)
+        if settled(removed) is None or settled(added) is None:
+            return curve
+        return curve.declaring(attained=self.attains_curve, mirrored=self.mirrored)
 
     def steps(self, removed: int, added: int) -> int:
         """How many units of sensitivity the neighbours are apart."""
