@@ -8,7 +8,10 @@ from collections.abc import Callable
 import numpy as np
 
 from hush.curves.convert import amplify_inverse
+from hush.mechanisms.noise import Gaussian, Laplace
+from hush.questions.composition import compositions
 from hush.questions.drawing import Axis, Chart, Line, Stroke
+from hush.questions.figures_sampling import overall, renyi_curves
 
 SETTING = "Laplace noise at equal ε, Poisson sampling at rate p\nε_p = log(1 + (exp(ε) − 1)/p)"
 RATIO = Axis("p·ε_p / ε (1: sampling is free)", domain=(0.0, 1.05))
@@ -101,7 +104,19 @@ def negative_divergence() -> Chart:
     return Chart("Odd χ-divergences can be negative", said, Axis("mean λ of P"), y, tuple(lines))
 
 
+def compared() -> Chart:
+    """Every composition theorem on the same steps."""
+    return compositions(Laplace(10.0), times=np.rint(np.geomspace(1, 10_000, 25)).tolist(), delta=1e-6).chart()
+
+
 FIGURES: dict[str, Callable[[], Chart]] = {
+    "renyi-gaussian": lambda: renyi_curves(Gaussian(5.0)),
+    "renyi-laplace": lambda: renyi_curves(Laplace(0.5)),
+    "overall-gaussian-5": lambda: overall(Gaussian(5.0)),
+    "overall-gaussian-0.5": lambda: overall(Gaussian(0.5)),
+    "overall-laplace-2": lambda: overall(Laplace(2.0)),
+    "overall-laplace-0.5": lambda: overall(Laplace(0.5)),
+    "compositions": compared,
     "ratio-against-rate": ratio_against_rate,
     "ratio-against-epsilon": ratio_against_epsilon,
     "ratio-for-proportional-epsilon": ratio_for_proportional_epsilon,

@@ -16,7 +16,7 @@ import numpy as np
 from hush.curves.concentrated import tcdp_sample
 from hush.curves.convert import advanced_composition, amplify, renyi_to_epsilon
 from hush.curves.renyi import RenyiCurve
-from hush.curves.renyi_sampling import without_replacement, without_replacement_lower
+from hush.curves.renyi_sampling import poisson_mirrored, without_replacement, without_replacement_lower
 from hush.mechanisms.mechanism import Mechanism
 from hush.mechanisms.noise import Gaussian, Laplace
 from hush.mechanisms.sampling import Poisson
@@ -36,14 +36,14 @@ CONVERTED = np.concatenate(
 """Orders at which a curve is converted: each is valid, and they are close enough together for a picture."""
 
 EXACT = "exact: Poisson sampling, add or remove one"
-UPPER = "general upper bound (Wang et al. 2019, Thm 9)"
-TIGHT = "improved upper bound: one pair is worst (Thm 27)"
-LOWER = "lower bound at whole orders (same paper, Prop. 11)"
+UPPER = "Rényi: general upper bound (Wang et al. 2019, Thm 9)"
+TIGHT = "Rényi: improved upper bound, one pair is worst (Thm 27)"
+LOWER = "Rényi: lower bound at whole orders (same paper, Prop. 11)"
 ZCDP = "zCDP: not amplified"
 TCDP = "tCDP by its sampling theorem"
 FIT = f"tCDP fitted above the general bound, ω = {OMEGA:g}"
 ADVANCED = "advanced composition after the sampling lemma"
-RENYI = "Rényi, exact curve: Poisson sampling, add or remove one"
+RENYI = "Rényi: Poisson sampling, add or remove one (Zhu, Wang 2019)"
 
 
 def _setting(mechanism: Gaussian | Laplace) -> str:
@@ -93,12 +93,13 @@ def overall(mechanism: Gaussian | Laplace) -> Chart:
     """epsilon at a delta against the number of steps, by every theorem."""
     plain, step = mechanism.renyi_curve(), mechanism.on(Poisson(rate=RATE))
     bounds = [step.repeat(k).epsilon(delta=DELTA, tolerance=1e-4) for k in STEPS]
-    curves = {UPPER: without_replacement(plain, RATE), **_improved(mechanism), RENYI: step.renyi_curve()}
+    curves = {UPPER: without_replacement(plain, RATE), **_improved(mechanism), RENYI: poisson_mirrored(plain, RATE)}
+    straight = RenyiCurve.linear(plain.to_zcdp())
     lines = [
         Line(EXACT, STEPS, tuple(b.upper for b in bounds), tuple(b.lower for b in bounds), Stroke.HEAVY),
         Line(ADVANCED, STEPS, tuple(sampled_advanced(mechanism, k) for k in STEPS)),
         *(_converted(label, curve) for label, curve in curves.items()),
-        _converted(ZCDP, RenyiCurve.linear(plain.to_zcdp())),
+        Line(ZCDP, STEPS, tuple((k * straight).epsilon(delta=DELTA) for k in STEPS), stroke=Stroke.DOTTED),
     ]
     ends = (0.7 * min(lines[0].y), 30 * max(lines[2].y))
     x, y = Axis("steps k", log=True), Axis(f"ε at δ = {DELTA:g}, nats", log=True, domain=ends)
@@ -112,8 +113,7 @@ def _converted(label: str, curve: RenyiCurve) -> Line:
     found = [
         min(k * top, float(np.min(renyi_to_epsilon(CONVERTED, k * values, math.log(DELTA))))) for k in STEPS
     ]
-    stroke = {RENYI: Stroke.DASHED, ZCDP: Stroke.DOTTED}.get(label, Stroke.SOLID)
-    return Line(label, STEPS, tuple(found), stroke=stroke)
+    return Line(label, STEPS, tuple(found), stroke=Stroke.DASHED if label == RENYI else Stroke.SOLID)
 
 
 def sampled_advanced(mechanism: Mechanism, times: int) -> float:
