@@ -15,7 +15,13 @@ from hush.questions import rendering
 from hush.questions.drawing import Axis, Chart, Line, Stroke
 
 STEP = hush.Gaussian(1.0).on(hush.Poisson(rate=0.01))
-SMALL = Chart("A title", "parameters", Axis("x", log=True), Axis("y", log=True), (Line("a", (1.0, 10.0), (0.1, 2.0), (0.05, 1.0)),))
+SMALL = Chart(
+    "A title",
+    "parameters",
+    Axis("x", log=True),
+    Axis("y", log=True),
+    (Line("a", (1.0, 10.0), (0.1, 2.0), (0.05, 1.0)),),
+)
 
 
 def test_steps_are_epsilons() -> None:
@@ -50,6 +56,14 @@ def test_upper_bounds_alone_are_labelled_so() -> None:
     line = hush.chart.steps({"stated": hush.ZCDP(0.1)}, delta=1e-5, steps=[1, 10]).lines[0]
     assert line.label == "stated (upper bound only)"
     assert line.other == ()
+
+
+def test_what_has_only_a_curve_is_drawn_from_it() -> None:
+    line = hush.chart.tradeoff({"stated": hush.ZCDP(0.1)}, false_positive_rates=[0.0, 0.1]).lines[0]
+    assert line.label == "stated (from its Rényi curve)"
+    assert line.other == ()
+    # Gaussian noise of the same curve does no better for the attacker than the curve allows
+    assert line.y[1] <= hush.Gaussian(math.sqrt(5.0)).tradeoff(false_positive_rate=0.1).upper
 
 
 def test_relation_and_mechanism_are_in_the_subtitle() -> None:

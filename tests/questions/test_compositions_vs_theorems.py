@@ -72,7 +72,7 @@ def test_zcdp_is_not_amplified_by_sampling() -> None:
     ids=str,
 )
 def test_no_theorem_is_below_the_exact_answer(mechanism: hush.Mechanism) -> None:
-    found = compositions(mechanism, times=[1, 30], delta=DELTA)
+    found = compositions(mechanism, times=[30], delta=DELTA)
     for k in found.times:
         exact = next(row for row in found.rows if (row.method, row.times) == ("exact", k))
         assert exact.lower <= exact.upper
@@ -110,7 +110,9 @@ def test_every_method_is_explained() -> None:
     assert set(METHODS) == set(WHY)
 
 
-@pytest.mark.parametrize("bad", [{"times": [0], "delta": 1e-6}, {"times": [1], "delta": 0.0}, {"times": [1.5], "delta": 1e-6}])
+@pytest.mark.parametrize(
+    "bad", [{"times": [0], "delta": 1e-6}, {"times": [1], "delta": 0.0}, {"times": [1.5], "delta": 1e-6}]
+)
 def test_bad_values_are_named(bad: dict[str, object]) -> None:
     with pytest.raises(hush.InvalidParameter):
         compositions(hush.Laplace(1.0), **bad)  # type: ignore[arg-type]

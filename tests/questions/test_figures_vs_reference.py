@@ -72,12 +72,21 @@ def test_odd_divergences_of_smaller_means_are_negative() -> None:
         assert all((y < 0) == (x < 0.5) for x, y in zip(line.x, line.y, strict=True) if abs(x - 0.5) > 1e-9)
 
 
-@pytest.mark.parametrize("name", FIGURES)
-def test_every_figure_says_what_it_shows(name: str) -> None:
-    if "composition" in name:
-        pytest.skip("their numbers are checked on their own")
+SLOW = {name for name in FIGURES if name.startswith(("overall", "compositions"))}
+"""Figures of many steps: they are checked at fewer steps, beside their theorems."""
+
+
+@pytest.mark.parametrize("name", [name for name in FIGURES if name not in SLOW])
+def test_figures_say_what_they_show(name: str) -> None:
     chart = FIGURES[name]()
     assert chart.title
     assert chart.subtitle
     assert chart.rows()
     assert len({line.label for line in chart.lines}) == len(chart.lines)
+
+
+@pytest.mark.parametrize("name", FIGURES)
+def test_every_figure_is_in_the_documentation(name: str) -> None:
+    documents = Path(__file__).parent.parent.parent / "docs"
+    assert f"figures/{name}.svg" in (documents / "figures.md").read_text(encoding="utf-8")
+    assert (documents / "figures" / f"{name}.svg").read_text(encoding="utf-8").startswith("<svg")

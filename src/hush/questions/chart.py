@@ -43,7 +43,7 @@ def renyi(mechanisms: Mechanisms, *, orders: Iterable[float] = ORDERS) -> Chart:
     """
     named = _named("chart.renyi", mechanisms)
     chosen = [number("chart.renyi", "orders > 1", 1.0, math.inf, low_open=True, order=order) for order in orders]
-    lines = [_line(label, chosen, [_renyi(m, order) for order in chosen]) for label, m in named.items()]
+    lines = [_line(label, chosen, _renyi(m, chosen)) for label, m in named.items()]
     return _chart("Rényi curve", named, Axis("order α", log=True), Axis("Rényi divergence ε(α), nats", log=True), lines)
 
 
@@ -58,8 +58,8 @@ def profile(mechanisms: Mechanisms, *, epsilons: Iterable[float] | None = None) 
     y = Axis("δ, probability", log=True, domain=(FINEST, 1.0) if epsilons is None else None)
     if epsilons is None:
         finite = [e for e in (m.epsilon(delta=FINEST, tolerance=TOLERANCE).upper for m in named.values()) if e < 1e6]
-        epsilons = np.linspace(0.0, max(finite, default=10.0), 61).tolist()
-    chosen = [float(epsilon) for epsilon in epsilons]
+        epsilons = [max(finite, default=10.0) * place / 60 for place in range(61)]
+    chosen = list(epsilons)
     lines = []
     for label, mechanism in named.items():
         bounds = [mechanism.log_delta(epsilon=epsilon, tolerance=TOLERANCE) for epsilon in chosen]
@@ -75,7 +75,7 @@ def tradeoff(mechanisms: Mechanisms, *, false_positive_rates: Iterable[float] = 
     (0.740...,)
     """
     named, rates, attackers = _attackers("chart.tradeoff", mechanisms, false_positive_rates)
-    lines = [Line(name, rates, tuple(low), tuple(high)) for name, (low, high) in attackers.items()]
+    lines = [Line(label, rates, tuple(low.tolist()), tuple(high.tolist())) for label, (low, high) in attackers.items()]
     lines.append(Line("no information", (0.0, 1.0), (1.0, 0.0), stroke=Stroke.DOTTED))
     x, y = Axis("false positive rate", domain=(0.0, 1.0)), Axis("least false negative rate", domain=(0.0, 1.0))
     return _chart("Trade-off between the errors of the best attacker", named, x, y, lines)
@@ -89,7 +89,10 @@ def roc(mechanisms: Mechanisms, *, false_positive_rates: Iterable[float] = SMALL
     (0.259...,)
     """
     named, rates, attackers = _attackers("chart.roc", mechanisms, false_positive_rates)
-    lines = [Line(name, rates, tuple(1 - low), tuple(1 - high)) for name, (low, high) in attackers.items()]
+    lines = [
+        Line(label, rates, tuple((1 - low).tolist()), tuple((1 - high).tolist()))
+        for label, (low, high) in attackers.items()
+    ]
     lines.append(Line("no information", rates, rates, stroke=Stroke.DOTTED))
     x, y = Axis("false positive rate", log=True), Axis("largest true positive rate", log=True)
     return _chart("What the best attacker finds (ROC)", named, x, y, lines)
@@ -143,33 +146,44 @@ def _chart(title: str, named: dict[str, Mechanism], x: Axis, y: Axis, lines: Ite
     return Chart(title, said, x, y, tuple(lines))
 
 
-def _renyi(mechanism: Mechanism, order: float) -> tuple[float, float]:
-    """Bounds on the divergence of an order: the worst of all directions."""
-    low, high = 0.0, float(mechanism.renyi(orders=[order])[0])
+def _renyi(mechanism: Mechanism, orders: list[float]) -> list[tuple[float, float]]:
+    """Bounds on the divergence of each order: the worst of all directions."""
+    high = mechanism.renyi(orders=orders)
+    low = np.zeros(len(orders))
     member = mechanism.attained()
     for _, removed, added in member.neighbours():
         try:
-            low = max(low, member.pair(removed, added).renyi(order)[0])
+            pair = member.pair(removed, added)
+            low = np.maximum(low, [pair.renyi(order)[0] for order in orders])
         except NotCovered:
             continue
-    return min(low, high), high
+    return list(zip(np.minimum(low, high).tolist(), high.tolist(), strict=True))
 
 
-Attackers: TypeAlias = dict[str, tuple[np.ndarray, np.ndarray]]
+Errors: TypeAlias = tuple[np.ndarray, np.ndarray]
+"""Bounds on the least false negative rate at each false positive rate; the second is empty where none is known."""
 
 
 def _attackers(
     who: str, mechanisms: Mechanisms, given: Iterable[float]
-) -> tuple[dict[str, Mechanism], tuple[float, ...], Attackers]:
+) -> tuple[dict[str, Mechanism], tuple[float, ...], dict[str, Errors]]:
     named = _named(who, mechanisms)
     rates = tuple(number(who, "0 <= rates <= 1", 0.0, 1.0, false_positive_rate=rate) for rate in given)
-    smallest = min((rate for rate in rates if rate > 0), default=1e-3)
-    return named, rates, {label: _errors(m, np.array(rates), smallest / 10) for label, m in named.items()}
+    found: dict[str, Errors] = {}
+    for label, mechanism in named.items():
+        try:
+            found[label] = _errors(mechanism, np.array(rates))
+        except NotCovered:
+            curve = mechanism.renyi_curve()
+            low = np.array([curve.tradeoff(false_positive_rate=rate) for rate in rates])
+            found[f"{label} (from its Rényi curve)"] = low, np.empty(0)
+    return named, rates, found
 
 
-def _errors(mechanism: Mechanism, rates: np.ndarray, finest: float) -> tuple[np.ndarray, np.ndarray]:
-    """Bounds on the least false negative rate at each false positive rate, the worst of all directions."""
-    far = mechanism.epsilon(delta=min(finest, 1e-3), tolerance=0.01).upper
+def _errors(mechanism: Mechanism, rates: np.ndarray) -> Errors:
+    """From the profiles of all directions."""
+    finest = float(np.min(rates[rates > 0], initial=0.01)) / 10
+    far = mechanism.epsilon(delta=finest, tolerance=0.01).upper
     losses = np.linspace(-1.0, 1.0, 121) * min(max(1.1 * far, 0.1), 100.0)
     low, high = 1 - rates, 1 - rates
     for name, removed, added in mechanism.neighbours():

@@ -99,14 +99,15 @@ def negative_divergence() -> Chart:
         roots = tuple(math.copysign(abs(value) ** (1 / order), value) for value in values)
         lines.append(Line(f"k = {order}", tuple(means), roots))
     lines.append(Line("zero", (means[0], means[-1]), (0.0, 0.0), stroke=Stroke.DOTTED))
-    said = f"P = Poisson(λ) against Q = Poisson({base:g})\nbelow 0 the theorem without the factor 3 (Zhu, Wang 2019) does not apply"
+    said = f"P = Poisson(λ), Q = Poisson({base:g}); below 0 the theorem without the factor 3 does not apply"
     y = Axis("k-th root of E_Q (P/Q − 1)^k, with its sign")
     return Chart("Odd χ-divergences can be negative", said, Axis("mean λ of P"), y, tuple(lines))
 
 
 def compared() -> Chart:
     """Every composition theorem on the same steps."""
-    return compositions(Laplace(10.0), times=np.rint(np.geomspace(1, 10_000, 25)).tolist(), delta=1e-6).chart()
+    steps = Laplace(10.0).then(Gaussian(20.0).repeat(9))
+    return compositions(steps, times=np.rint(np.geomspace(1, 10_000, 9)).tolist(), delta=1e-6).chart()
 
 
 FIGURES: dict[str, Callable[[], Chart]] = {

@@ -9,7 +9,7 @@ other records may be equal to the one that is replaced, and then the two pairs a
 from __future__ import annotations
 
 import math
-from collections.abc import Iterable
+from collections.abc import Sequence
 
 import numpy as np
 
@@ -28,7 +28,6 @@ OMEGA = 100.0
 """Up to which order tCDP is fitted."""
 
 ORDERS = tuple((1 + np.geomspace(0.1, 999.0, 121)).tolist())
-WHOLE = tuple(dict.fromkeys(float(math.floor(order)) for order in ORDERS if order >= 2))
 STEPS = tuple(dict.fromkeys(round(k) for k in np.geomspace(1, 100_000, 31)))
 CONVERTED = np.concatenate(
     [1 + np.geomspace(0.01, 1.0, 40), np.arange(3.0, 400.0), np.unique(np.rint(np.geomspace(400, 1e5, 120)))]
@@ -51,17 +50,18 @@ def _setting(mechanism: Gaussian | Laplace) -> str:
     return f"{noise}, γ = {RATE:g}; without replacement, replace one record, where a line says nothing else"
 
 
-def renyi_curves(mechanism: Gaussian | Laplace) -> Chart:
+def renyi_curves(mechanism: Gaussian | Laplace, orders: tuple[float, ...] = ORDERS) -> Chart:
     """The Rényi curve of a sampled mechanism: bounds, the exact one, and straight pieces above it."""
+    whole = tuple(dict.fromkeys(float(math.floor(order)) for order in orders if order >= 2))
     plain = mechanism.renyi_curve()
     upper = without_replacement(plain, RATE)
     lines = [
-        _line(EXACT, mechanism.on(Poisson(rate=RATE)).renyi_curve(), Stroke.HEAVY),
-        _line(UPPER, upper),
-        *(_line(label, curve) for label, curve in _improved(mechanism).items()),
-        _line(LOWER, without_replacement_lower(plain, RATE), Stroke.DASHED, WHOLE),
-        _line(ZCDP, RenyiCurve.linear(plain.to_zcdp()), Stroke.DOTTED),
-        *_truncated(plain, upper),
+        _line(EXACT, mechanism.on(Poisson(rate=RATE)).renyi_curve(), orders, Stroke.HEAVY),
+        _line(UPPER, upper, orders),
+        *(_line(label, curve, orders) for label, curve in _improved(mechanism).items()),
+        _line(LOWER, without_replacement_lower(plain, RATE), whole, Stroke.DASHED),
+        _line(ZCDP, RenyiCurve.linear(plain.to_zcdp()), orders, Stroke.DOTTED),
+        *_truncated(plain, upper, orders),
     ]
     ends = (0.5 * min(lines[0].y), 20 * max(*lines[1].y, plain.to_zcdp()))
     x, y = Axis("order α", log=True), Axis("Rényi divergence ε(α), nats", log=True, domain=ends)
@@ -69,37 +69,38 @@ def renyi_curves(mechanism: Gaussian | Laplace) -> Chart:
     return Chart(title, _setting(mechanism), x, y, tuple(lines))
 
 
-def _line(label: str, curve: RenyiCurve, stroke: Stroke = Stroke.SOLID, orders: Iterable[float] = ORDERS) -> Line:
-    x = tuple(orders)
-    return Line(label, x, tuple(curve(x).tolist()), stroke=stroke)
+def _line(label: str, curve: RenyiCurve, orders: Sequence[float], stroke: Stroke = Stroke.SOLID) -> Line:
+    return Line(label, tuple(orders), tuple(curve(orders).tolist()), stroke=stroke)
 
 
 def _improved(mechanism: Gaussian | Laplace) -> dict[str, RenyiCurve]:
     return {}
 
 
-def _truncated(plain: RenyiCurve, upper: RenyiCurve) -> list[Line]:
+def _truncated(plain: RenyiCurve, upper: RenyiCurve, orders: Sequence[float]) -> list[Line]:
     """tCDP of the sample: the best straight fit, and by its own theorem where that applies."""
-    fit = RenyiCurve.linear(upper.to_tcdp(omega=OMEGA))
-    lines = [_line(FIT, fit, Stroke.DOTTED, (x for x in ORDERS if x < OMEGA))]
+
+    def below(label: str, rho: float, omega: float) -> Line:
+        return _line(label, RenyiCurve.linear(rho), [x for x in orders if x < omega], Stroke.DOTTED)
+
+    lines = [below(FIT, upper.to_tcdp(omega=OMEGA), OMEGA)]
     rho = plain.to_zcdp()
     if rho <= 0.1:  # else the theorem does not apply
-        sampled, omega = tcdp_sample(rho, math.inf, RATE)
-        lines.append(_line(TCDP, RenyiCurve.linear(sampled), Stroke.DOTTED, (x for x in ORDERS if x < omega)))
+        lines.append(below(TCDP, *tcdp_sample(rho, math.inf, RATE)))
     return lines
 
 
-def overall(mechanism: Gaussian | Laplace) -> Chart:
+def overall(mechanism: Gaussian | Laplace, steps: tuple[int, ...] = STEPS) -> Chart:
     """epsilon at a delta against the number of steps, by every theorem."""
     plain, step = mechanism.renyi_curve(), mechanism.on(Poisson(rate=RATE))
-    bounds = [step.repeat(k).epsilon(delta=DELTA, tolerance=1e-4) for k in STEPS]
+    bounds = [step.repeat(k).epsilon(delta=DELTA, tolerance=1e-4) for k in steps]
     curves = {UPPER: without_replacement(plain, RATE), **_improved(mechanism), RENYI: poisson_mirrored(plain, RATE)}
     straight = RenyiCurve.linear(plain.to_zcdp())
     lines = [
-        Line(EXACT, STEPS, tuple(b.upper for b in bounds), tuple(b.lower for b in bounds), Stroke.HEAVY),
-        Line(ADVANCED, STEPS, tuple(sampled_advanced(mechanism, k) for k in STEPS)),
-        *(_converted(label, curve) for label, curve in curves.items()),
-        Line(ZCDP, STEPS, tuple((k * straight).epsilon(delta=DELTA) for k in STEPS), stroke=Stroke.DOTTED),
+        Line(EXACT, steps, tuple(b.upper for b in bounds), tuple(b.lower for b in bounds), Stroke.HEAVY),
+        Line(ADVANCED, steps, tuple(sampled_advanced(mechanism, k) for k in steps)),
+        *(_converted(label, curve, steps) for label, curve in curves.items()),
+        Line(ZCDP, steps, tuple((k * straight).epsilon(delta=DELTA) for k in steps), stroke=Stroke.DOTTED),
     ]
     ends = (0.7 * min(lines[0].y), 30 * max(lines[2].y))
     x, y = Axis("steps k", log=True), Axis(f"ε at δ = {DELTA:g}, nats", log=True, domain=ends)
@@ -107,13 +108,11 @@ def overall(mechanism: Gaussian | Laplace) -> Chart:
     return Chart(title, _setting(mechanism), x, y, tuple(lines))
 
 
-def _converted(label: str, curve: RenyiCurve) -> Line:
+def _converted(label: str, curve: RenyiCurve, steps: tuple[int, ...]) -> Line:
     """epsilon of so many times the curve, at the best of many orders."""
     values, top = curve(CONVERTED), curve(math.inf)
-    found = [
-        min(k * top, float(np.min(renyi_to_epsilon(CONVERTED, k * values, math.log(DELTA))))) for k in STEPS
-    ]
-    return Line(label, STEPS, tuple(found), stroke=Stroke.DASHED if label == RENYI else Stroke.SOLID)
+    found = [min(k * top, float(np.min(renyi_to_epsilon(CONVERTED, k * values, math.log(DELTA))))) for k in steps]
+    return Line(label, steps, tuple(found), stroke=Stroke.DASHED if label == RENYI else Stroke.SOLID)
 
 
 def sampled_advanced(mechanism: Mechanism, times: int) -> float:

@@ -16,7 +16,7 @@ COLOURS = ("#0072b2", "#d55e00", "#009e73", "#cc79a7", "#56b4e9", "#e69f00", "#0
 UNDER = "#b8b8b8"
 """The wide line that lies under the others."""
 
-WIDTH, HEIGHT, WRAP = 600, 360, 96
+WIDTH, HEIGHT, WRAP = 600, 360, 102
 FONT = "Helvetica, Arial, sans-serif"
 INK, GRID = "#222222", "#e4e4e4"
 
@@ -163,7 +163,7 @@ def _dressed(drawing: Any) -> Any:
         )
         .configure_legend(
             orient="bottom",
-            direction="vertical",
+            direction="horizontal",
             labelFontSize=13,
             labelLimit=0,
             labelColor=INK,
