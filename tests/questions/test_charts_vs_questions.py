@@ -72,6 +72,12 @@ def test_relation_and_mechanism_are_in_the_subtitle() -> None:
     assert "add or remove one record" in chart.subtitle
 
 
+def test_mixed_relations_are_told_apart() -> None:
+    answer = hush.RandomizedResponse(epsilon=1.0, relation=hush.Relation.REPLACE)
+    labels = [line.label for line in hush.chart.renyi({"a": hush.Laplace(1.0), "b": answer}, orders=[2]).lines]
+    assert labels == ["a; add or remove one record", "b; replace one record"]
+
+
 @pytest.mark.parametrize("bad", [[], {}, [1], {"a": None}])
 def test_only_mechanisms_are_drawn(bad: object) -> None:
     with pytest.raises(hush.InvalidParameter):

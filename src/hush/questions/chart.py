@@ -127,6 +127,8 @@ def _named(who: str, mechanisms: Mechanisms) -> dict[str, Mechanism]:
         named = {str(require(who, m)): m for m in listed}
     if not named:
         raise InvalidParameter(who, "at least one mechanism", mechanisms=mechanisms)
+    if len({m.relation for m in named.values()}) > 1:
+        return {f"{label}; {m.relation.words}": m for label, m in named.items()}
     return named
 
 
