@@ -20,7 +20,7 @@ METHODS = ("basic", "advanced", "optimal homogeneous", "optimal heterogeneous", 
 """From the loosest to the exact answer."""
 
 WHY = {
-    "basic": "epsilons and deltas of the steps add: Dwork, Kenthapadi, McSherry, Mironov, Naor 2006, Thm 1",
+    "basic": "epsilons and deltas of the steps add: Dwork, Kenthapadi, McSherry, Mironov, Naor 2006",
     "advanced": "Dwork, Rothblum, Vadhan 2010, Thm III.3, every step taken for the worst one",
     "optimal homogeneous": "Kairouz, Oh, Viswanath 2015, Thm 3.3: the best from one (epsilon, delta) for all steps",
     "optimal heterogeneous": "the best from one (epsilon, delta) for each kind (Murtagh, Vadhan 2016), by pairs",
