@@ -2,13 +2,16 @@
 
 from hush.curves.bound import Bound
 from hush.curves.relation import Relation
+from hush.curves.renyi import RenyiCurve
 from hush.errors import HushError, InvalidParameter, NotCovered, NotInstalled
-from hush.mechanisms.choice import Exponential, RandomizedResponse
+from hush.mechanisms.choice import Exponential, RandomizedResponse, ReportNoisyMax
 from hush.mechanisms.compose import Parallel, Repeat, Sequence
 from hush.mechanisms.group import Group
 from hush.mechanisms.mechanism import Mechanism
 from hush.mechanisms.noise import DiscreteGaussian, DiscreteLaplace, Gaussian, Laplace
+from hush.mechanisms.posterior import BetaPosterior, GaussianPosterior, exponential_family
 from hush.mechanisms.sampling import Poisson, Sampled
+from hush.mechanisms.skellam import Skellam
 from hush.mechanisms.stated import TCDP, ZCDP, ApproxDP, FromPair, GaussianDP, PureDP, RenyiDP, from_profile
 from hush.questions import chart
 from hush.questions.calibrate import Calibration, calibrate
@@ -21,6 +24,7 @@ __all__ = [
     "TCDP",
     "ZCDP",
     "ApproxDP",
+    "BetaPosterior",
     "Bound",
     "Calibration",
     "Compositions",
@@ -30,6 +34,7 @@ __all__ = [
     "FromPair",
     "Gaussian",
     "GaussianDP",
+    "GaussianPosterior",
     "Group",
     "HushError",
     "InvalidParameter",
@@ -42,14 +47,18 @@ __all__ = [
     "PureDP",
     "RandomizedResponse",
     "Relation",
+    "RenyiCurve",
     "RenyiDP",
     "Repeat",
+    "ReportNoisyMax",
     "Sampled",
     "Sequence",
+    "Skellam",
     "calibrate",
     "chart",
     "compositions",
     "explain",
+    "exponential_family",
     "from_json",
     "from_profile",
     "sequence",

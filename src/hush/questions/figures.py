@@ -8,6 +8,7 @@ from collections.abc import Callable
 import numpy as np
 
 from hush.curves.convert import amplify_inverse
+from hush.curves.pearson_vajda import chi
 from hush.mechanisms.noise import Gaussian, Laplace
 from hush.questions.composition import compositions
 from hush.questions.drawing import Axis, Chart, Line, Stroke
@@ -75,18 +76,15 @@ def noise_factor() -> Chart:
 def poisson_divergence(order: int, mean: float, base: float) -> float:
     """χ^order of the Poisson distribution of one mean from that of another: E_Q (P/Q − 1)^order.
 
-    Nielsen, Nock 2014: a sum over subsets, exp(mean^j base^(1−j) − j mean − (1 − j) base). Summed over outcomes here,
-    where nothing cancels but the signs of the terms.
+    Nielsen, Nock 2014, who have a closed form.
 
     >>> poisson_divergence(2, 0.5, 0.3) - math.expm1(0.2**2 / 0.3)
     0.0...
     """
-    outcomes = np.arange(400)
-    log_base = outcomes * math.log(base) - base - np.array([math.lgamma(n + 1) for n in outcomes])
-    excess = np.expm1(outcomes * math.log(mean / base) + base - mean)
-    with np.errstate(divide="ignore"):
-        terms = np.sign(excess) ** order * np.exp(log_base + order * np.log(np.abs(excess)))
-    return math.fsum(terms.tolist())
+    outcomes = np.arange(100)
+    log_factorials = np.array([math.lgamma(n + 1) for n in outcomes.tolist()])
+    p, q = (np.exp(outcomes * math.log(rate) - rate - log_factorials) for rate in (mean, base))
+    return chi(p, q, order)
 
 
 def negative_divergence() -> Chart:
