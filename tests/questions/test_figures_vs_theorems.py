@@ -24,6 +24,7 @@ from hush.questions.figures_sampling import (
     RATE,
     RENYI,
     TCDP,
+    TIGHT,
     UPPER,
     ZCDP,
     overall,
@@ -134,6 +135,23 @@ def test_no_theorem_is_below_the_exact_answer(mechanism: hush.Mechanism) -> None
     for line in chart.lines:
         assert all(y >= low * (1 - 1e-12) for y, low in zip(line.y, exact.other, strict=True)), line.label
     assert all(a >= b for a, b in zip(chart.line(UPPER).y, chart.line(RENYI).y, strict=True))
+
+
+@pytest.mark.parametrize("mechanism", [hush.Gaussian(5.0), hush.Laplace(0.5)], ids=str)
+def test_improved_is_between_exact_and_general(mechanism: hush.Mechanism) -> None:
+    chart = composed(mechanism)
+    rows = zip(chart.line(UPPER).y, chart.line(TIGHT).y, chart.line(RENYI).y, strict=True)
+    assert all(general >= improved * (1 - 1e-9) and improved >= exact for general, improved, exact in rows)
+
+
+def test_improved_keeps_the_factor_four_up_to_the_jump() -> None:
+    """Ternary divergences are at most four times the binary ones."""
+    chart = curves("gaussian sigma=5")
+    exact, improved, general = (dict(zip(ORDERS, chart.line(name).y, strict=True)) for name in (EXACT, TIGHT, UPPER))
+    for order in (2.0, 8.0, 99.0, 300.0):
+        assert improved[order] <= 4.6 * exact[order]
+        assert improved[order] <= general[order] * (1 + 1e-9)
+    assert general[300.0] > 8 * exact[300.0]
 
 
 def test_renyi_beats_advanced_composition_by_far_in_the_long_run() -> None:

@@ -63,7 +63,7 @@ def renyi_curves(mechanism: Gaussian | Laplace, orders: tuple[float, ...] = ORDE
     lines = [
         _line(EXACT, mechanism.on(Poisson(rate=RATE)).renyi_curve(), orders, Stroke.HEAVY),
         _line(UPPER, upper, orders),
-        _line(TIGHT, _improved(mechanism), orders),
+        _line(TIGHT, _improved(mechanism), orders, Stroke.DASHED),
         _line(LOWER, without_replacement_lower(plain, RATE), whole, Stroke.DASHED),
         _line(ZCDP, RenyiCurve.linear(plain.to_zcdp()), orders, Stroke.DOTTED),
         *_truncated(plain, upper, orders),
@@ -79,8 +79,9 @@ def _line(label: str, curve: RenyiCurve, orders: Sequence[float], stroke: Stroke
 
 
 def _improved(mechanism: Gaussian | Laplace) -> RenyiCurve:
-    """The pair of the noise is worst for every order; it is the same whichever way a record changes the result."""
-    return without_replacement_pair(mechanism.at(1, 0), RATE)
+    """The pair of the noise is worst for every order, whichever way a record changes; past its reach, the general one."""
+    general = without_replacement(mechanism.renyi_curve(), RATE)
+    return RenyiCurve.least([without_replacement_pair(mechanism.at(1, 0), RATE), general])
 
 
 def _truncated(plain: RenyiCurve, upper: RenyiCurve, orders: Sequence[float]) -> list[Line]:
@@ -100,7 +101,11 @@ def overall(mechanism: Gaussian | Laplace, steps: tuple[int, ...] = STEPS) -> Ch
     """epsilon at a delta against the number of steps, by every theorem."""
     plain, step = mechanism.renyi_curve(), mechanism.on(Poisson(rate=RATE))
     bounds = [step.repeat(k).epsilon(delta=DELTA, tolerance=1e-4) for k in steps]
-    curves = {UPPER: without_replacement(plain, RATE), TIGHT: _improved(mechanism), RENYI: poisson_mirrored(plain, RATE)}
+    curves = {
+        UPPER: without_replacement(plain, RATE),
+        TIGHT: _improved(mechanism),
+        RENYI: poisson_mirrored(plain, RATE),
+    }
     straight = RenyiCurve.linear(plain.to_zcdp())
     lines = [
         Line(EXACT, steps, tuple(b.upper for b in bounds), tuple(b.lower for b in bounds), Stroke.HEAVY),
@@ -118,7 +123,7 @@ def _converted(label: str, curve: RenyiCurve, steps: tuple[int, ...]) -> Line:
     """epsilon of so many times the curve, at the best of many orders."""
     values, top = curve(CONVERTED), curve(math.inf)
     found = [min(k * top, float(np.min(renyi_to_epsilon(CONVERTED, k * values, math.log(DELTA))))) for k in steps]
-    return Line(label, steps, tuple(found), stroke=Stroke.DASHED if label == RENYI else Stroke.SOLID)
+    return Line(label, steps, tuple(found), stroke=Stroke.SOLID if label == UPPER else Stroke.DASHED)
 
 
 def sampled_advanced(mechanism: Mechanism, times: int) -> float:
