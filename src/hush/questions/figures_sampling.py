@@ -79,7 +79,7 @@ def _line(label: str, curve: RenyiCurve, orders: Sequence[float], stroke: Stroke
 
 
 def _improved(mechanism: Gaussian | Laplace) -> RenyiCurve:
-    """The pair of the noise is worst for every order, whichever way a record changes; past its reach, the general one."""
+    """The pair of the noise is worst for every order, whichever way a record changes; past its reach, as in general."""
     general = without_replacement(mechanism.renyi_curve(), RATE)
     return RenyiCurve.least([without_replacement_pair(mechanism.at(1, 0), RATE), general])
 
