@@ -13,12 +13,9 @@ CASES: dict[str, Case] = {case["id"]: case for name in ("cases.json", "amplifica
 COVERED = [name for name, case in CASES.items() if case["kind"] in CHECKED]
 
 NOT_BUILT = {
-    "rdp_skellam": "Skellam noise",
-    "wbk2019_wor_upper": "sampling without replacement",
     "wor_gaussian_replace_one": "sampling without replacement",
     "with_replacement": "sampling with replacement",
     "with_replacement_lower": "sampling with replacement",
-    "tcdp_subsample": "sampling of tCDP by its own theorem",
     "nonsecret_delta": "samples that are not secret",
     "nonuniform_rate": "one rate a record",
     "alloc_delta": "allocation",
@@ -42,8 +39,6 @@ NOT_BUILT = {
     "noisygd_projected_mu_paper": "noisy iteration",
     "pnsgd_random_stop_weak": "noisy iteration",
     "pnsgd_rdp": "noisy iteration",
-    "expfam_beta": "posterior sampling",
-    "expfam_gauss_mean": "posterior sampling",
     "smooth_sensitivity_median": "smooth sensitivity",
 }
 

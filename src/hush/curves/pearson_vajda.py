@@ -71,7 +71,7 @@ def renyi(p: Masses, q: Masses, order: float) -> float:
         return float((p[here] * loss).sum())
     if order == math.inf:
         return float(loss.max())
-    return math.log(float((p[here] * np.exp((order - 1) * loss)).sum())) / (order - 1)
+    return float(np.logaddexp.reduce(np.log(p[here]) + (order - 1) * loss)) / (order - 1)
 
 
 def discrete_derivative(curve: RenyiCurve, order: int) -> tuple[float, float]:

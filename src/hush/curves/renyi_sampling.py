@@ -201,15 +201,16 @@ def _between(curve: RenyiCurve, moments: Callable[[Array], Array]) -> RenyiCurve
         reached = orders <= curve.reach
         low = np.maximum(np.floor(orders[reached]), 1.0)
         share = orders[reached] - low
-        high = low + (share > 0)
+        high = low + ((share > 0) | (low == 1))
         whole, place = np.unique(np.concatenate([low, high]), return_inverse=True)
         at = np.zeros(len(whole))
         at[whole > 1] = _at_whole(moments, whole[whole > 1])
         below, above = at[place[: len(low)]], at[place[len(low) :]]
         with np.errstate(invalid="ignore", divide="ignore"):
             moment = np.where(share > 0, (1 - share) * below + share * above, below)
-            found = moment / (orders[reached] - 1)
-        values[reached] = np.fmin(values[reached], np.where(orders[reached] > 1, found, math.inf))
+            # divergences grow with the order, so the next whole order bounds this one too
+            found = np.fmin(moment / (orders[reached] - 1), above / (high - 1))
+        values[reached] = np.fmin(values[reached], found)
         return values
 
     return RenyiCurve(bound, curve.slope, curve.reach)

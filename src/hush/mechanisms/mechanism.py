@@ -15,6 +15,7 @@ from hush.curves.pair import Pair
 from hush.curves.product import Largest, Mixed, Product
 from hush.curves.relation import Relation
 from hush.curves.renyi import RenyiCurve
+from hush.curves.renyi_sampling import poisson_mirrored
 from hush.curves.tradeoff import profile_to_tradeoff
 from hush.errors import InvalidParameter, NotCovered
 from hush.mechanisms.checks import delta_in_range, number
@@ -26,6 +27,9 @@ Counts = tuple[float, ...]
 """Probabilities that 0, 1, 2, ... of the records that differ take part."""
 
 NONE: Counts = (1.0,)
+
+WHOLE_ORDERS = 100_000
+"""Reach of a curve that is cheap at all whole orders."""
 
 IDENTITY = Product(())
 """The pair of two equal distributions."""
@@ -297,9 +301,15 @@ class Leaf(Mechanism):
 
     def curve(self, removed: Counts, added: Counts) -> RenyiCurve:
         curve = super().curve(removed, added)
-        if settled(removed) is None or settled(added) is None:
+        r, a = settled(removed), settled(added)
+        if r is not None and a is not None:
+            return curve.declaring(attained=self.attains_curve, mirrored=self.mirrored)
+        rate = removed[1] if a == 0 and len(removed) == 2 else added[1] if r == 0 and len(added) == 2 else None
+        plain = self.curve(exactly(1), NONE) if rate is not None and self.mirrored else None
+        if rate is None or plain is None or plain.reach < WHOLE_ORDERS:
             return curve
-        return curve.declaring(attained=self.attains_curve, mirrored=self.mirrored)
+        # at whole orders the theorem is exact and a plain sum, which keeps its digits where little is revealed
+        return RenyiCurve.least([curve, poisson_mirrored(plain, rate)])
 
     def steps(self, removed: int, added: int) -> int:
         """How many units of sensitivity the neighbours are apart."""
