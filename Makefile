@@ -35,6 +35,7 @@ check: setup ## lint, formatting, types and the import layers
 
 bench: $(BENCH_READY) ## compare with other accountants, into bench/results
 	$(BENCH)/bin/python bench/run.py
+	$(BENCH)/bin/python bench/renyi.py
 
 # torch goes first and alone: pinned exactly, or the resolver may fetch gigabytes of another build.
 $(BENCH_READY): pyproject.toml bench/requirements.txt

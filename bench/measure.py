@@ -12,6 +12,7 @@ import sys
 import time
 import warnings
 from collections.abc import Callable
+from typing import TypeVar
 
 import cases
 import peers
@@ -20,8 +21,10 @@ REPEATS = 3
 PATIENCE = 15.0  # CPU seconds after which no further call is made
 MEMORY = 6 * 2**30  # bytes
 
+T = TypeVar("T")
 
-def timed(question: Callable[[], peers.Answer]) -> tuple[peers.Answer, float]:
+
+def timed(question: Callable[[], T]) -> tuple[T, float]:
     """The answer, and the CPU seconds of the best call."""
     begun = time.process_time()
     answer = question()

@@ -2,7 +2,8 @@
 
 HushError
 |-- InvalidParameter   a value breaks a stated rule: the message has field, rule and value
-`-- NotCovered         no theorem is known for this; the message says which one is missing, and what is covered
+|-- NotCovered         no theorem is known for this; the message says which one is missing, and what is covered
+`-- NotInstalled       an optional package is missing; the message says how to get it
 
 """
 
@@ -29,3 +30,15 @@ class InvalidParameter(HushError, ValueError):
 
 class NotCovered(HushError):
     """No theorem that hush knows covers what was asked."""
+
+
+class NotInstalled(HushError):
+    """An optional package is missing.
+
+    >>> raise NotInstalled("Drawing", "altair", "app")
+    Traceback (most recent call last):
+    hush.errors.NotInstalled: Drawing needs the package altair: pip install 'hush[app]'
+    """
+
+    def __init__(self, who: str, package: str, extra: str) -> None:
+        super().__init__(f"{who} needs the package {package}: pip install 'hush[{extra}]'")

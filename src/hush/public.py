@@ -3,7 +3,7 @@
 from hush.curves.bound import Bound
 from hush.curves.relation import Relation
 from hush.curves.renyi import RenyiCurve
-from hush.errors import HushError, InvalidParameter, NotCovered
+from hush.errors import HushError, InvalidParameter, NotCovered, NotInstalled
 from hush.mechanisms.choice import Exponential, RandomizedResponse, ReportNoisyMax
 from hush.mechanisms.compose import Parallel, Repeat, Sequence
 from hush.mechanisms.group import Group
@@ -13,7 +13,9 @@ from hush.mechanisms.posterior import BetaPosterior, GaussianPosterior, exponent
 from hush.mechanisms.sampling import Poisson, Sampled
 from hush.mechanisms.skellam import Skellam
 from hush.mechanisms.stated import TCDP, ZCDP, ApproxDP, FromPair, GaussianDP, PureDP, RenyiDP, from_profile
+from hush.questions import chart
 from hush.questions.calibrate import Calibration, calibrate
+from hush.questions.composition import Compositions, compositions
 from hush.questions.explain import explain
 from hush.questions.serialise import from_json, to_json
 from hush.questions.statement import statement
@@ -25,6 +27,7 @@ __all__ = [
     "BetaPosterior",
     "Bound",
     "Calibration",
+    "Compositions",
     "DiscreteGaussian",
     "DiscreteLaplace",
     "Exponential",
@@ -38,6 +41,7 @@ __all__ = [
     "Laplace",
     "Mechanism",
     "NotCovered",
+    "NotInstalled",
     "Parallel",
     "Poisson",
     "PureDP",
@@ -51,6 +55,8 @@ __all__ = [
     "Sequence",
     "Skellam",
     "calibrate",
+    "chart",
+    "compositions",
     "explain",
     "exponential_family",
     "from_json",

@@ -1,4 +1,4 @@
-"""The command line: `hush epsilon`, `delta`, `calibrate`, `explain`, `tradeoff`, `statement`."""
+"""The command line: `hush epsilon`, `delta`, `calibrate`, `explain`, `tradeoff`, `statement`, and the pictures."""
 
 from __future__ import annotations
 
@@ -23,6 +23,9 @@ examples:
   hush calibrate --for steps --advantage 0.1 --noise 2 --rate 0.01
   hush explain "laplace 1 | repeat 100" --delta 1e-6
   hush tradeoff "gaussian 2" --fpr 0.01
+  hush compose "laplace 10" --times 1 10 100 --delta 1e-6 --out compared.svg
+  hush chart profile "gaussian 1" "laplace 1" --out profiles.png
+  hush figures pictures
 
 a mechanism is either --noise, --rate and --steps (Gaussian noise on Poisson samples), or an expression:
   gaussian NOISE                      discrete-gaussian SIGMA [SENSITIVITY]    gdp MU
@@ -96,7 +99,7 @@ def parser() -> Parser:
     top.add_argument("--version", action=Version, nargs=0, help="print the version")
     commands = top.add_subparsers(dest="command", metavar="COMMAND", required=True)
 
-    def command(name: str, text: str) -> argparse.ArgumentParser:
+    def command(name: str, text: str, training: bool = True) -> argparse.ArgumentParser:
         added = commands.add_parser(
             name,
             help=text,
@@ -104,9 +107,10 @@ def parser() -> Parser:
             epilog=EXAMPLES,
             formatter_class=argparse.RawDescriptionHelpFormatter,
         )
-        added.add_argument("--noise", type=float, help="noise multiplier of each step")
-        added.add_argument("--rate", type=float, help="Poisson sampling rate of each step")
-        added.add_argument("--steps", type=float, help="number of steps")
+        if training:
+            added.add_argument("--noise", type=float, help="noise multiplier of each step")
+            added.add_argument("--rate", type=float, help="Poisson sampling rate of each step")
+            added.add_argument("--steps", type=float, help="number of steps")
         added.add_argument("--json", action="store_true", help="print one JSON object")
         return added
 
@@ -125,6 +129,9 @@ def parser() -> Parser:
         if name == "statement":
             added.add_argument("--unit", default="record", help="what one record stands for (record)")
     _add_calibrate(command("calibrate", "the noise, rate or steps that just meet a target"))
+    _add_compose(command("compose", "what every composition theorem says, side by side"))
+    _add_chart(command("chart", "a picture of one or more mechanisms", training=False))
+    _add_figures(command("figures", "the pictures of the documentation", training=False))
     return top
 
 
@@ -135,6 +142,28 @@ def _add_calibrate(added: argparse.ArgumentParser) -> None:
     added.add_argument("--delta", type=float)
     added.add_argument("--advantage", type=float, help="target instead of epsilon and delta")
     added.add_argument("--tolerance", type=float, default=1e-6, help="relative distance from the boundary (1e-6)")
+
+
+def _add_compose(added: argparse.ArgumentParser) -> None:
+    added.add_argument("expression", nargs="?", help="the mechanism, unless --noise, --rate and --steps are given")
+    added.add_argument("--delta", type=float, required=True)
+    added.add_argument("--times", type=float, nargs="+", default=[1, 10, 100, 1000], help="how often it is repeated")
+    added.add_argument("--out", help="draw it too: a name that ends in .svg, .png or .html")
+
+
+def _add_chart(added: argparse.ArgumentParser) -> None:
+    added.add_argument("kind", choices=("renyi", "profile", "tradeoff", "roc", "steps"), help="what to draw")
+    added.add_argument("expressions", nargs="+", metavar="EXPRESSION", help="a mechanism")
+    added.add_argument("--label", action="append", help="the name of a line, once for each mechanism")
+    added.add_argument("--at", type=float, nargs="+", help="orders, epsilons, false positive rates or steps to draw")
+    added.add_argument("--delta", type=float, help="for epsilon against steps")
+    added.add_argument("--out", help="a name that ends in .svg, .png or .html")
+
+
+def _add_figures(added: argparse.ArgumentParser) -> None:
+    added.add_argument("directory", help="where to put them")
+    added.add_argument("--only", nargs="+", metavar="NAME", help="some of them")
+    added.add_argument("--format", choices=("svg", "png", "html"), default="svg")
 
 
 if __name__ == "__main__":

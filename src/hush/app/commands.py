@@ -18,6 +18,10 @@ OVER = {"noise": (0.05, 10_000.0), "rate": (1e-9, 1.0), "steps": (1, 10**12)}
 
 def run(arguments: Namespace) -> str:
     """The output of one command."""
+    if arguments.command in ("chart", "compose", "figures"):
+        from hush.app import pictures
+
+        return pictures.run(arguments)
     return {
         "epsilon": _epsilon,
         "delta": _delta,
@@ -28,7 +32,8 @@ def run(arguments: Namespace) -> str:
     }[arguments.command](arguments)
 
 
-def _mechanism(arguments: Namespace) -> Mechanism:
+def mechanism_of(arguments: Namespace) -> Mechanism:
+    """The mechanism of an expression, or of --noise, --rate and --steps."""
     short = {name: getattr(arguments, name) for name in OVER}
     given = [name for name, value in short.items() if value is not None]
     if arguments.expression is not None:
@@ -48,19 +53,19 @@ def _training(noise: float, rate: float, steps: float) -> Mechanism:
 
 
 def _epsilon(arguments: Namespace) -> str:
-    mechanism = _mechanism(arguments)
+    mechanism = mechanism_of(arguments)
     bound = mechanism.epsilon(delta=arguments.delta, tolerance=arguments.tolerance)
     return _shown(arguments, mechanism, bound, f"at delta {arguments.delta:g}")
 
 
 def _delta(arguments: Namespace) -> str:
-    mechanism = _mechanism(arguments)
+    mechanism = mechanism_of(arguments)
     bound = mechanism.delta(epsilon=arguments.epsilon, tolerance=arguments.tolerance)
     return _shown(arguments, mechanism, bound, f"at epsilon {arguments.epsilon:g}")
 
 
 def _tradeoff(arguments: Namespace) -> str:
-    mechanism = _mechanism(arguments)
+    mechanism = mechanism_of(arguments)
     bound = mechanism.tradeoff(false_positive_rate=arguments.fpr)
     if arguments.json:
         return _json(mechanism, _fields(bound) | {"false_positive_rate": arguments.fpr})
@@ -70,12 +75,12 @@ def _tradeoff(arguments: Namespace) -> str:
 
 
 def _explain(arguments: Namespace) -> str:
-    mechanism = _mechanism(arguments)
+    mechanism = mechanism_of(arguments)
     return _text(arguments, mechanism, mechanism.explain(delta=arguments.delta))
 
 
 def _statement(arguments: Namespace) -> str:
-    mechanism = _mechanism(arguments)
+    mechanism = mechanism_of(arguments)
     return _text(arguments, mechanism, mechanism.statement(delta=arguments.delta, unit=arguments.unit))
 
 

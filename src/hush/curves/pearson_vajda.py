@@ -146,7 +146,7 @@ def _mode(distance: float, order: int, side: float) -> float:
     for _ in range(60):
         middle = (low + high) / 2
         loss = distance * (middle - zero)
-        slope = -order * distance / math.expm1(-loss) - middle if loss else math.inf * side
+        slope = -order * distance / math.expm1(min(-loss, 700.0)) - middle if loss else math.inf * side
         low, high = (middle, high) if side * slope > 0 else (low, middle)
     return low
 

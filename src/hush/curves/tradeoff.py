@@ -5,10 +5,14 @@ from __future__ import annotations
 import math
 from collections.abc import Callable
 
+import numpy as np
+
 from hush.curves.pair import Interval
 
 LogProfile = Callable[[float], Interval]
 """epsilon -> bounds on log delta(epsilon), for every real epsilon."""
+
+ROUNDING = 1e-15
 
 
 def profile_to_tradeoff(log_delta: LogProfile, rate: float) -> Interval:
@@ -77,3 +81,51 @@ def _maximise(function: Callable[[float], float]) -> tuple[float, float]:
         if high - low < 1e-7 * max(1.0, abs(high)):
             break
     return place, peak
+
+
+def profile_to_tradeoff_curve(
+    log_delta: LogProfile, rates: np.ndarray, epsilons: np.ndarray
+) -> tuple[np.ndarray, np.ndarray]:
+    """Bounds on the least false negative rate at every false positive rate, from one pass over the profile.
+
+    Dong, Roth, Su 2022, Prop. 2.13: f(rate) = sup over t = e^eps > 0 of 1 - delta - t rate. Every eps gives a valid
+    lower bound. delta is convex and decreasing in t, and at least 1 - t: a polygon below it, whose corners are
+    its known points and where the neighbouring chords meet, gives the upper one, attained at a corner.
+
+    >>> flat = lambda epsilon: (math.log(-math.expm1(epsilon)),) * 2 if epsilon < 0 else (-math.inf, -math.inf)
+    >>> [x.tolist() for x in profile_to_tradeoff_curve(flat, np.array([0.25]), np.array([-1.0, -0.5, 0.0, 0.5, 1.0]))]
+    [[0.7499999...], [0.75]]
+    """
+    t = np.exp(epsilons)
+    known = np.array([log_delta(epsilon) for epsilon in epsilons.tolist()])
+    below, above = np.exp(known[:, 0]), np.exp(known[:, 1])
+    # the shapes hold for the true curve, so each side may be made to have them too
+    below = np.maximum(np.maximum.accumulate(below[::-1])[::-1], np.maximum(1 - t, 0.0))
+    above = np.minimum.accumulate(np.minimum(above, 1.0))
+    corners_t, corners = _corners(t, below, np.maximum(above, below))
+    ends_t, ends = np.array([t[0], t[-1]]), np.array([1 - t[0], 0.0])
+    all_t, all_delta = np.concatenate([t, corners_t, ends_t]), np.concatenate([below, corners, ends])
+    # where the maximum is, each of the terms is at most 1: a few roundings of 1e-16
+    upper = np.max(1 - all_delta - np.multiply.outer(rates, all_t), axis=-1) + ROUNDING
+    lower = np.max(1 - above - np.multiply.outer(rates, t), axis=-1) - ROUNDING
+    lower = np.clip(lower, 0.0, 1 - rates)
+    return lower, np.maximum(lower, np.clip(upper, 0.0, 1 - rates))
+
+
+def _corners(t: np.ndarray, below: np.ndarray, above: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
+    """In each cell, where the lines that prolong the chords on its two sides meet: the least that delta can be there.
+
+    Right of a point a convex curve is above the chord prolonged from the left of it; with delta known only
+    between bounds, the least such line goes through the lower bound here and the upper bound there.
+    """
+    left_t, right_t = t[:-1], t[1:]
+    from_left, from_right = below[:-1], below[1:]
+    falling = np.full(len(left_t), -math.inf)
+    falling[1:] = (below[1:-1] - above[:-2]) / (t[1:-1] - t[:-2])
+    rising = np.zeros(len(left_t))
+    rising[:-1] = np.minimum((above[2:] - below[1:-1]) / (t[2:] - t[1:-1]), 0.0)
+    # the first line is l(x) = from_left + falling (x - left_t), the second r(x) = from_right + rising (x - right_t)
+    with np.errstate(invalid="ignore", divide="ignore"):
+        place = (from_right - from_left + falling * left_t - rising * right_t) / (falling - rising)
+    place = np.clip(np.where(np.isfinite(place), place, left_t), left_t, right_t)
+    return place, from_right + rising * (place - right_t)

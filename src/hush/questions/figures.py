@@ -1,0 +1,125 @@
+"""The figures of the documentation, each a chart made of numbers that are checked by tests."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable
+
+import numpy as np
+
+from hush.curves.convert import amplify_inverse
+from hush.curves.pearson_vajda import chi
+from hush.mechanisms.noise import Gaussian, Laplace
+from hush.questions.composition import compositions
+from hush.questions.drawing import Axis, Chart, Line, Stroke
+from hush.questions.figures_sampling import overall, renyi_curves
+
+SETTING = "Laplace noise at equal ε, Poisson sampling at rate p\nε_p = log(1 + (exp(ε) − 1)/p)"
+RATIO = Axis("p·ε_p / ε (1: sampling is free)", domain=(0.0, 1.05))
+
+
+def noise_ratio(rate: float, epsilon: float) -> float:
+    """p ε_p/ε: how much of the noise's advantage a sample of rate p keeps, at equal privacy ε.
+
+    Steinke, Limits of Privacy Amplification by Subsampling, eq. 5: ε_p = log(1 + (e^ε − 1)/p) is what the sampled
+    mechanism may spend; its noise is 1/ratio times that of the unsampled one.
+
+    >>> noise_ratio(0.01, 0.1)
+    0.244383217...
+    """
+    return rate * amplify_inverse(epsilon, 0.0, rate)[0] / epsilon
+
+
+def ratio_against_rate() -> Chart:
+    """The ratio against the sampling rate, for some ε."""
+    rates = np.geomspace(1e-4, 1.0, 81).tolist()
+    lines = [
+        Line(f"ε = {epsilon:g}", tuple(rates), tuple(noise_ratio(p, epsilon) for p in rates))
+        for epsilon in (0.01, 0.1, 1.0, 2.0)
+    ]
+    said = f"{SETTING}; add or remove one record"
+    return Chart("What sampling keeps, by rate", said, Axis("sampling rate p", log=True), RATIO, tuple(lines))
+
+
+def ratio_against_epsilon() -> Chart:
+    """The ratio against ε, for some rates."""
+    epsilons = np.geomspace(1e-4, 10.0, 81).tolist()
+    lines = [
+        Line(f"p = {rate:g}", tuple(epsilons), tuple(noise_ratio(rate, e) for e in epsilons))
+        for rate in (0.5, 0.1, 0.01, 0.001)
+    ]
+    said = f"{SETTING}; add or remove one record"
+    return Chart("What sampling keeps, by ε", said, Axis("ε, nats", log=True), RATIO, tuple(lines))
+
+
+def ratio_for_proportional_epsilon() -> Chart:
+    """The ratio against the rate where ε = c p, with the limits log(1 + c)/c."""
+    rates = np.geomspace(1e-4, 1.0, 81).tolist()
+    lines = [
+        Line(f"c = {c:g}, limit {math.log1p(c) / c:.3f}", tuple(rates), tuple(noise_ratio(p, c * p) for p in rates))
+        for c in (0.2, 0.5, 2.0, 5.0)
+    ]
+    said = "ε = c·p, Poisson sampling at rate p; as p goes to 0 it falls to log(1 + c)/c"
+    return Chart("What sampling keeps where ε = c·p", said, Axis("sampling rate p", log=True), RATIO, tuple(lines))
+
+
+def noise_factor() -> Chart:
+    """c/log(1 + c): how much more noise sampling costs at most where ε ≤ c p."""
+    constants = np.linspace(0.0, 10.0, 101).tolist()
+    factors = tuple(c / math.log1p(c) if c > 0 else 1.0 for c in constants)
+    lines = (Line("c / log(1 + c)", tuple(constants), factors),)
+    said = "Laplace noise on a Poisson sample of rate p, against no sample, at equal ε ≤ c·p"
+    x, y = Axis("c = ε / p"), Axis("noise, times that without a sample", domain=(0.0, 4.5))
+    return Chart("How much more noise sampling costs", said, x, y, lines)
+
+
+def poisson_divergence(order: int, mean: float, base: float) -> float:
+    """χ^order of the Poisson distribution of one mean from that of another: E_Q (P/Q − 1)^order.
+
+    Nielsen, Nock 2014, who have a closed form.
+
+    >>> poisson_divergence(2, 0.5, 0.3) - math.expm1(0.2**2 / 0.3)
+    0.0...
+    """
+    outcomes = np.arange(100)
+    log_factorials = np.array([math.lgamma(n + 1) for n in outcomes.tolist()])
+    p, q = (np.exp(outcomes * math.log(rate) - rate - log_factorials) for rate in (mean, base))
+    return chi(p, q, order)
+
+
+def negative_divergence() -> Chart:
+    """Odd χ-divergences of Poisson distributions below zero: where the exact sampling theorem does not apply."""
+    base = 0.5
+    means = np.linspace(0.01, 0.65, 65).tolist()
+    lines = []
+    for order in (3, 5, 7):
+        values = [poisson_divergence(order, mean, base) for mean in means]
+        roots = tuple(math.copysign(abs(value) ** (1 / order), value) for value in values)
+        lines.append(Line(f"k = {order}", tuple(means), roots))
+    lines.append(Line("zero", (means[0], means[-1]), (0.0, 0.0), stroke=Stroke.DOTTED))
+    said = f"P = Poisson(λ), Q = Poisson({base:g}); below 0 the theorem without the factor 3 does not apply"
+    y = Axis("k-th root of E_Q (P/Q − 1)^k, with its sign")
+    return Chart("Odd χ-divergences can be negative", said, Axis("mean λ of P"), y, tuple(lines))
+
+
+def compared() -> Chart:
+    """Every composition theorem on the same steps."""
+    steps = Laplace(10.0).then(Gaussian(20.0).repeat(9))
+    return compositions(steps, times=np.rint(np.geomspace(1, 10_000, 9)).tolist(), delta=1e-6).chart()
+
+
+FIGURES: dict[str, Callable[[], Chart]] = {
+    "renyi-gaussian": lambda: renyi_curves(Gaussian(5.0)),
+    "renyi-laplace": lambda: renyi_curves(Laplace(0.5)),
+    "overall-gaussian-5": lambda: overall(Gaussian(5.0)),
+    "overall-gaussian-0.5": lambda: overall(Gaussian(0.5)),
+    "overall-laplace-2": lambda: overall(Laplace(2.0)),
+    "overall-laplace-0.5": lambda: overall(Laplace(0.5)),
+    "compositions": compared,
+    "ratio-against-rate": ratio_against_rate,
+    "ratio-against-epsilon": ratio_against_epsilon,
+    "ratio-for-proportional-epsilon": ratio_for_proportional_epsilon,
+    "noise-factor": noise_factor,
+    "negative-divergence": negative_divergence,
+}
+"""Every figure, by the name of its file."""
