@@ -6,12 +6,15 @@ from hush.errors import HushError, InvalidParameter, NotCovered
 from hush.mechanisms.choice import Exponential, RandomizedResponse
 from hush.mechanisms.compose import Parallel, Repeat, Sequence
 from hush.mechanisms.group import Group
+from hush.mechanisms.iterate import ConvexLoss, CyclicGradientDescent, NoisyGradientDescent, NoisyIteration
 from hush.mechanisms.mechanism import Mechanism
 from hush.mechanisms.noise import DiscreteGaussian, DiscreteLaplace, Gaussian, Laplace
+from hush.mechanisms.one_pass import OnePassGradientDescent, RandomStop
 from hush.mechanisms.sampling import Poisson, Sampled
 from hush.mechanisms.stated import TCDP, ZCDP, ApproxDP, FromPair, GaussianDP, PureDP, RenyiDP, from_profile
 from hush.questions.calibrate import Calibration, calibrate
 from hush.questions.explain import explain
+from hush.questions.iteration import IterationGain, iteration_gain
 from hush.questions.serialise import from_json, to_json
 from hush.questions.statement import statement
 
@@ -21,6 +24,8 @@ __all__ = [
     "ApproxDP",
     "Bound",
     "Calibration",
+    "ConvexLoss",
+    "CyclicGradientDescent",
     "DiscreteGaussian",
     "DiscreteLaplace",
     "Exponential",
@@ -30,12 +35,17 @@ __all__ = [
     "Group",
     "HushError",
     "InvalidParameter",
+    "IterationGain",
     "Laplace",
     "Mechanism",
+    "NoisyGradientDescent",
+    "NoisyIteration",
     "NotCovered",
+    "OnePassGradientDescent",
     "Parallel",
     "Poisson",
     "PureDP",
+    "RandomStop",
     "RandomizedResponse",
     "Relation",
     "RenyiDP",
@@ -46,6 +56,7 @@ __all__ = [
     "explain",
     "from_json",
     "from_profile",
+    "iteration_gain",
     "sequence",
     "statement",
     "to_json",

@@ -13,6 +13,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Sequence
+from itertools import pairwise
 
 import numpy as np
 
@@ -64,11 +65,9 @@ def best_shifts(sensitivities: Sequence[float], deviations: Sequence[float]) -> 
 
 def _blocks(shifts: np.ndarray, variances: np.ndarray) -> list[tuple[int, int]]:
     """Steps that share one slope of the minorant, as (first, one past the last)."""
-    times, heights = (
-        np.concatenate([[0.0], np.cumsum(values, dtype=np.longdouble)]) for values in (variances, shifts)
-    )
+    times, heights = (np.concatenate([[0.0], np.cumsum(values, dtype=np.longdouble)]) for values in (variances, shifts))
     ends = convex_minorant(list(times), list(heights))
-    return list(zip(ends[:-1], ends[1:], strict=True))
+    return list(pairwise(ends))
 
 
 def contractive_iteration_mu(
@@ -121,7 +120,7 @@ def _shrunk(gap: float, steps: float) -> float:
 
 
 def full_batch_mu(gap: float, iterations: int, ratio: float) -> float:
-    """Noisy gradient descent on all records (Bok, Su, Altschuler 2024, Sec. 4); attained by quadratics if c = 1 - eta m.
+    """Noisy descent on all records (Bok, Su, Altschuler 2024, Sec. 4); attained by quadratics where c = 1 - eta m.
 
     mu = ratio * sqrt((1 - c^t)/(1 + c^t) * (1 + c)/(1 - c)), and ratio * sqrt(t) at c = 1: plain composition.
 
@@ -216,6 +215,22 @@ def cyclic_projected_mu(batches: int, epochs: int, ratio: float, diameter: float
         else:
             found.append(math.sqrt(ratio**2 + shift**2 / steps))
     return min(found)
+
+
+def linear_descent_mu(gap: float, batches: int, epochs: int, ratio: float) -> float:
+    """What cyclic descent on quadratics of one curvature reveals: a lower bound for every class that has them.
+
+    Each map is x -> r x + shift, r = 1 - gap, so the last iterate is normal: mu is exact. The record is in the last
+    batch. (At r = -1 differences cancel: 0 is returned, which is below the truth.)
+
+    >>> linear_descent_mu(0.5, 1, 100, 0.1)
+    0.1732...
+    """
+    steps, squares = batches * epochs, gap * (2 - gap)
+    if gap == 0 or gap >= 2:
+        return ratio * math.sqrt(epochs / batches) if gap == 0 else 0.0
+    lost, between = (_shrunk(gap, k) if gap <= 1 else 1 - (1 - gap) ** k for k in (steps, batches))
+    return ratio * lost / between * math.sqrt(squares / _shrunk(squares, steps))
 
 
 def one_pass_mu(gap: float, later: int, ratio: float) -> float:

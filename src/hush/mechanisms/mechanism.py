@@ -12,9 +12,10 @@ import numpy as np
 
 from hush.curves.bound import Bound
 from hush.curves.pair import Pair
-from hush.curves.product import Largest, Mixed, Product
+from hush.curves.product import Largest, Product
 from hush.curves.relation import Relation
 from hush.curves.renyi import Curve, curve_to_epsilon, curve_to_log_delta
+from hush.curves.segment import SegmentPair
 from hush.curves.tradeoff import profile_to_tradeoff
 from hush.errors import InvalidParameter, NotCovered
 from hush.mechanisms.checks import delta_in_range, number
@@ -80,8 +81,9 @@ class Mechanism(ABC):
     def attained(self) -> Mechanism:
         """A mechanism that meets the same declaration and whose pair stays exact when it is composed.
 
-        It is this one, unless the pair is an envelope of many: then lower bounds on a composition come from the
-        member, and the Rényi curve may beat the envelope from above.
+        It is this one, unless the pair is an envelope of many, which is exact alone but not composed, or bounds the
+        truth from above only: then lower bounds come from the member (from nothing at all, where none is known), and
+        the Rényi curve may beat the pair from above.
         """
         return self
 
@@ -157,7 +159,7 @@ class Mechanism(ABC):
             try:
                 pair = self.pair(removed, added)
                 a, b = pair.epsilon(log_delta, tolerance, low)
-                if isinstance(pair, Product | Mixed | Largest) and self.attained() != self:
+                if self.attained() != self and not isinstance(pair, SegmentPair):
                     a = self.attained().pair(removed, added).epsilon(log_delta, tolerance)[0]
                     b = max(a, min(b, curve_to_epsilon(self.curve(removed, added), log_delta)))
             except NotCovered:
@@ -198,7 +200,7 @@ class Mechanism(ABC):
             try:
                 pair = self.pair(removed, added)
                 a, b = pair.log_delta(epsilon, tolerance)
-                if isinstance(pair, Product | Mixed | Largest) and self.attained() != self:
+                if self.attained() != self and not isinstance(pair, SegmentPair):
                     a = self.attained().pair(removed, added).log_delta(epsilon, tolerance)[0]
                     b = max(a, min(b, curve_to_log_delta(self.curve(removed, added), epsilon)))
             except NotCovered:
@@ -231,6 +233,9 @@ class Mechanism(ABC):
             if name == "add":
                 pair = pair.swap()
             a, b = profile_to_tradeoff(pair.profile(), rate)
+            if self.attained() != self and not isinstance(pair, SegmentPair):
+                member = self.attained().pair(removed, added)
+                b = profile_to_tradeoff((member.swap() if name == "add" else member).profile(), rate)[1]
             low, high = min(low, a), min(high, b)
         return Bound(low, high, "false negative rate", relation=self.relation, route="pair")
 
