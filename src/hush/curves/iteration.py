@@ -114,9 +114,14 @@ def descent_gap(step_size: float, smoothness: float, strong_convexity: float) ->
     return max(min(step_size * strong_convexity * (1 - 2 * UNIT), 2 - reach - 4 * UNIT), 0.0)
 
 
+def _kept(gap: float, steps: float) -> float:
+    """c^steps."""
+    return math.exp(steps * math.log1p(-gap)) if gap < 1 else float(steps == 0)
+
+
 def _shrunk(gap: float, steps: float) -> float:
     """1 - c^steps."""
-    return -math.expm1(steps * math.log1p(-gap)) if gap < 1 else 1.0
+    return -math.expm1(steps * math.log1p(-gap)) if gap < 1 else float(steps > 0)
 
 
 def full_batch_mu(gap: float, iterations: int, ratio: float) -> float:
@@ -157,7 +162,7 @@ def _restarted_mu(gap: float, steps: int, ratio: float, diameter: float) -> floa
     if gap == 0:
         return (diameter + steps * ratio) / math.sqrt(steps)
     lost = _shrunk(gap, steps)
-    shift = diameter * (1 - lost) + ratio * lost / gap
+    shift = diameter * _kept(gap, steps) + ratio * lost / gap
     return shift * math.sqrt(gap * (2 - gap) / (lost * (2 - lost)))
 
 
@@ -186,8 +191,7 @@ def cyclic_mu(gap: float, batches: int, epochs: int, ratio: float) -> float:
     if gap == 0:
         return ratio * math.sqrt(1 + (epochs - 1) / batches)
     between, all_but_one = _shrunk(gap, batches), _shrunk(gap, batches * (epochs - 1))
-    kept = (1 - _shrunk(gap, batches - 1)) ** 2
-    early = kept * gap * (2 - gap) / between**2 * all_but_one / (2 - all_but_one)
+    early = _kept(gap, 2 * batches - 2) * gap * (2 - gap) / between**2 * all_but_one / (2 - all_but_one)
     return ratio * math.sqrt(1 + early)
 
 
@@ -243,5 +247,4 @@ def one_pass_mu(gap: float, later: int, ratio: float) -> float:
     """
     if gap == 0:
         return ratio / math.sqrt(later + 1)
-    kept = 1 - _shrunk(gap, later)
-    return ratio * kept * math.sqrt(gap * (2 - gap) / _shrunk(gap, 2 * (later + 1)))
+    return ratio * _kept(gap, later) * math.sqrt(gap * (2 - gap) / _shrunk(gap, 2 * (later + 1)))
