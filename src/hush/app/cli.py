@@ -1,4 +1,4 @@
-"""The command line: `hush epsilon`, `delta`, `calibrate`, `explain`, `tradeoff`, `statement`."""
+"""The command line: `hush epsilon`, `delta`, `calibrate`, `explain`, `tradeoff`, `statement`, `iterate`."""
 
 from __future__ import annotations
 
@@ -124,7 +124,22 @@ def parser() -> Parser:
         if name == "statement":
             added.add_argument("--unit", default="record", help="what one record stands for (record)")
     _add_calibrate(command("calibrate", "the noise, rate or steps that just meet a target"))
+    _add_iterate(commands)
     return top
+
+
+def _add_iterate(commands: argparse._SubParsersAction) -> None:
+    from hush.app import iterate_options
+
+    text = "the last iterate of noisy gradient descent, against releasing all iterates"
+    added = commands.add_parser(
+        "iterate",
+        help=text,
+        description=text,
+        epilog=iterate_options.EXAMPLES,
+        formatter_class=argparse.RawDescriptionHelpFormatter,
+    )
+    iterate_options.add_options(added)
 
 
 def _add_calibrate(added: argparse.ArgumentParser) -> None:
