@@ -14,7 +14,7 @@ from hush.curves import iteration
 from hush.curves.normal import NormalPair
 from hush.curves.pair import Interval, Pair
 from hush.curves.relation import Relation
-from hush.curves.renyi import Curve
+from hush.curves.renyi import ZERO, RenyiCurve
 from hush.errors import InvalidParameter, NotCovered
 from hush.mechanisms.checks import count, number
 from hush.mechanisms.mechanism import IDENTITY, Counts, Leaf, Mechanism, Step, settled
@@ -65,12 +65,12 @@ class LastIterate(Leaf):
             raise NotCovered(f"{self}: two normals at distance {size:g}; more than {LARGEST_MU:g} is not covered")
         return NormalPair.shifted(max(size, LEAST_MU)) if self.composed_mu() > 0 else IDENTITY
 
-    def curve(self, removed: Counts, added: Counts) -> Curve:
+    def curve(self, removed: Counts, added: Counts) -> RenyiCurve:
         r, a = settled(removed), settled(added)
         if r is None or a is None:
             return super().curve(removed, added)
         size = self.steps(r, a) * max(self.mu()[1], iteration.SMALLEST_SCALE if self.composed_mu() else 0.0)
-        return lambda order: order * size * size / 2 * (1 + 4 * UNIT) if size else 0.0
+        return RenyiCurve.linear(size * size / 2 * (1 + 4 * UNIT)) if size else ZERO
 
     def attained(self) -> Mechanism:
         low = self.mu()[0]

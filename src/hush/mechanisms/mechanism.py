@@ -6,7 +6,7 @@ import math
 from abc import ABC, abstractmethod
 from collections.abc import Iterable
 from dataclasses import dataclass
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, ClassVar
 
 import numpy as np
 
@@ -14,7 +14,7 @@ from hush.curves.bound import Bound
 from hush.curves.pair import Pair
 from hush.curves.product import Largest, Product
 from hush.curves.relation import Relation
-from hush.curves.renyi import Curve, curve_to_epsilon, curve_to_log_delta
+from hush.curves.renyi import RenyiCurve
 from hush.curves.segment import SegmentPair
 from hush.curves.tradeoff import profile_to_tradeoff
 from hush.errors import InvalidParameter, NotCovered
@@ -73,10 +73,9 @@ class Mechanism(ABC):
     def derivation(self) -> Step:
         """How the guarantee follows."""
 
-    def curve(self, removed: Counts, added: Counts) -> Curve:
+    def curve(self, removed: Counts, added: Counts) -> RenyiCurve:
         """Upper bounds on the Rényi divergence of every order, for the same neighbours."""
-        pair = self.pair(removed, added)
-        return lambda order: pair.renyi(order)[1]
+        return self.pair(removed, added).curve()
 
     def attained(self) -> Mechanism:
         """A mechanism that meets the same declaration and whose pair stays exact when it is composed.
@@ -159,15 +158,26 @@ class Mechanism(ABC):
             try:
                 pair = self.pair(removed, added)
                 a, b = pair.epsilon(log_delta, tolerance, low)
-                if self.attained() != self and not isinstance(pair, SegmentPair):
+                if self._only_above(pair):
                     a = self.attained().pair(removed, added).epsilon(log_delta, tolerance)[0]
-                    b = max(a, min(b, curve_to_epsilon(self.curve(removed, added), log_delta)))
+                    b = max(a, min(b, self._rival(removed, added).epsilon_at(log_delta)))
             except NotCovered:
-                a, b, route = 0.0, curve_to_epsilon(self.curve(removed, added), log_delta), "Rényi"
+                a, b, route = 0.0, self.curve(removed, added).epsilon_at(log_delta), "Rényi"
             low, high = max(low, a), max(high, b)
         if route == "pair" and low == 0 and high > 0:
             route = "pair, upper bound only"
         return Bound(low, high, "epsilon", delta=delta, relation=self.relation, route=route)
+
+    def _only_above(self, pair: Pair) -> bool:
+        """Whether the pair bounds the truth from above only; envelopes of a bounded range are exact, if taken alone."""
+        return not isinstance(pair, SegmentPair) and self.attained() != self
+
+    def _rival(self, removed: Counts, added: Counts) -> RenyiCurve:
+        """The Rényi curve, which may beat such a pair; infinite where none is known."""
+        try:
+            return self.curve(removed, added)
+        except NotCovered:
+            return RenyiCurve.constant(math.inf)
 
     def log_delta(self, *, epsilon: float, tolerance: float = 1e-6) -> Bound:
         """log of delta(epsilon), for what floats cannot hold.
@@ -200,11 +210,11 @@ class Mechanism(ABC):
             try:
                 pair = self.pair(removed, added)
                 a, b = pair.log_delta(epsilon, tolerance)
-                if self.attained() != self and not isinstance(pair, SegmentPair):
+                if self._only_above(pair):
                     a = self.attained().pair(removed, added).log_delta(epsilon, tolerance)[0]
-                    b = max(a, min(b, curve_to_log_delta(self.curve(removed, added), epsilon)))
+                    b = max(a, min(b, self._rival(removed, added).log_delta(epsilon=epsilon)))
             except NotCovered:
-                a, b, route = -math.inf, curve_to_log_delta(self.curve(removed, added), epsilon), "Rényi"
+                a, b, route = -math.inf, self.curve(removed, added).log_delta(epsilon=epsilon), "Rényi"
             low, high = max(low, a), max(high, b)
         return low, high, route
 
@@ -216,8 +226,19 @@ class Mechanism(ABC):
         array([1., 4.])
         """
         checked = [number("renyi", "orders >= 1", 1.0, math.inf, order=order) for order in orders]
+        return self.renyi_curve()(np.array(checked))
+
+    def renyi_curve(self) -> RenyiCurve:
+        """The Rényi curve that holds in every direction of the relation: a function of every order from 1 to infinity.
+
+        >>> import hush
+        >>> hush.Gaussian(noise_multiplier=1.0).renyi_curve().to_zcdp()
+        0.5
+        """
         curves = [self.curve(removed, added) for _, removed, added in self.neighbours()]
-        return np.array([max(curve(order) for curve in curves) for order in checked])
+        return RenyiCurve.largest(curves).declaring(
+            attained=all(curve.attained for curve in curves), mirrored=all(curve.mirrored for curve in curves)
+        )
 
     def tradeoff(self, *, false_positive_rate: float) -> Bound:
         """The least false negative rate of any attacker at this false positive rate (null: the record is absent).
@@ -233,7 +254,7 @@ class Mechanism(ABC):
             if name == "add":
                 pair = pair.swap()
             a, b = profile_to_tradeoff(pair.profile(), rate)
-            if self.attained() != self and not isinstance(pair, SegmentPair):
+            if self._only_above(pair):
                 member = self.attained().pair(removed, added)
                 b = profile_to_tradeoff((member.swap() if name == "add" else member).profile(), rate)[1]
             low, high = min(low, a), min(high, b)
@@ -264,6 +285,11 @@ def _tolerance(tolerance: float) -> float:
 class Leaf(Mechanism):
     """A mechanism that stands for itself: it knows its pair at whole numbers of changed records."""
 
+    attains_curve: ClassVar[bool] = False
+    """Whether it declares datasets, all records alike but those that differ, which attain its curve at every order."""
+    mirrored: ClassVar[bool] = False
+    """Whether it declares that any two neighbouring outputs are mirror images: odd Pearson-Vajda divergences >= 0."""
+
     @abstractmethod
     def at(self, removed: int, added: int) -> Pair:
         """The pair where all of the records that differ take part."""
@@ -284,6 +310,12 @@ class Leaf(Mechanism):
         if r == 0 and len(added) == 2:
             return self.at(0, 1).swap().mix(added[1]).swap()
         return self.mixture(removed, added)
+
+    def curve(self, removed: Counts, added: Counts) -> RenyiCurve:
+        curve = super().curve(removed, added)
+        if settled(removed) is None or settled(added) is None:
+            return curve
+        return curve.declaring(attained=self.attains_curve, mirrored=self.mirrored)
 
     def steps(self, removed: int, added: int) -> int:
         """How many units of sensitivity the neighbours are apart."""

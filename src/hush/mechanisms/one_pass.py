@@ -11,7 +11,7 @@ from hush.curves.labelled import Labelled
 from hush.curves.normal import NormalPair
 from hush.curves.pair import Interval, Pair
 from hush.curves.relation import Relation
-from hush.curves.renyi import Curve
+from hush.curves.renyi import ZERO, RenyiCurve
 from hush.curves.stopping import random_stop_divergence, random_stop_groups
 from hush.errors import InvalidParameter, NotCovered
 from hush.mechanisms.checks import count
@@ -140,14 +140,15 @@ class RandomStop(Leaf):
         slack = 1 + iteration.ROUNDING
         return Labelled(tuple((NormalPair.shifted(max(mu * slack, LEAST_MU)), weight) for mu, weight in groups))
 
-    def curve(self, removed: Counts, added: Counts) -> Curve:
+    def curve(self, removed: Counts, added: Counts) -> RenyiCurve:
         r, a = settled(removed), settled(added)
         if r is None or a is None:
             return super().curve(removed, added)
         self._single(r, a)
         if not r and not a:
-            return lambda order: 0.0
-        return lambda order: random_stop_divergence(order, self.run.gap, self.run.records, self.run.ratio)
+            return ZERO
+        run = self.run
+        return RenyiCurve.of(lambda order: random_stop_divergence(order, run.gap, run.records, run.ratio))
 
     def attained(self) -> Mechanism:
         """None is known: the average is over stops, and a run that is worst for each of them need not exist."""

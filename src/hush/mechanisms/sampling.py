@@ -10,7 +10,7 @@ from scipy import special
 
 from hush.curves.pair import Pair
 from hush.curves.relation import Relation
-from hush.curves.renyi import Curve
+from hush.curves.renyi import RenyiCurve
 from hush.errors import NotCovered
 from hush.mechanisms.checks import number
 from hush.mechanisms.mechanism import NONE, Counts, Mechanism, Step, require
@@ -73,7 +73,7 @@ class Sampled(Mechanism):
     def pair(self, removed: Counts, added: Counts) -> Pair:
         return self.inner.pair(self.scheme.thin(removed), self.scheme.thin(added))
 
-    def curve(self, removed: Counts, added: Counts) -> Curve:
+    def curve(self, removed: Counts, added: Counts) -> RenyiCurve:
         return self.inner.curve(self.scheme.thin(removed), self.scheme.thin(added))
 
     def attained(self) -> Mechanism:
