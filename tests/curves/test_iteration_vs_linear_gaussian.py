@@ -96,6 +96,14 @@ def test_schedules_that_shrink_out_of_sight() -> None:
     assert reset[1] == pytest.approx(0.5, rel=1e-12)
 
 
+def test_sizes_that_differ_by_more_than_a_float_holds() -> None:
+    """A tiny last difference under a tiny noise counts in full, whatever came before."""
+    found = iteration.contractive_iteration_mu([1e9, 1e-9], [1e9, 1e-9], [1, 1])[1]
+    assert found == pytest.approx(math.sqrt(2), rel=1e-12)
+    rising = iteration.contractive_iteration_mu([1e9, 0, 1e-9], [1e9, 1e9, 2e-9], [1, 1, 1])[1]
+    assert rising == pytest.approx(math.sqrt(0.5 + 0.25), rel=1e-12)
+
+
 # -- closed forms against the general bound ----------------------------------------------------------------------
 
 GAPS = [0.0, 1e-9, 0.01, 0.3, 0.999, 1.0]

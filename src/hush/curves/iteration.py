@@ -27,22 +27,23 @@ SMALLEST_SCALE = 1e-140
 """Steps whose effect has shrunk below this are not told apart: its square is still a float."""
 
 
-def convex_minorant(times: Sequence[float], heights: Sequence[float]) -> list[int]:
-    """Where the greatest convex function below the points touches them: the lower hull, left to right.
+def minorant_blocks(shifts: Sequence[float], variances: Sequence[float]) -> list[tuple[int, int]]:
+    """Steps that share a slope of the greatest convex minorant of the cumulated shifts, as (first, one past the last).
 
-    >>> convex_minorant([0, 1, 2, 3], [0, 5, 1, 4])
-    [0, 2, 3]
+    Adjacent blocks are pooled while the earlier one is steeper. Only sums within blocks are compared, so that no digits
+    are lost where sizes differ widely.
+
+    >>> minorant_blocks([5, 0, 3], [1, 1, 1])
+    [(0, 2), (2, 3)]
     """
-    kept: list[int] = []
-    for k in range(len(times)):
-        while len(kept) >= 2:
-            i, j = kept[-2], kept[-1]
-            rise, run = heights[j] - heights[i], times[j] - times[i]
-            if rise * (times[k] - times[j]) < (heights[k] - heights[j]) * run:
-                break
-            kept.pop()
-        kept.append(k)
-    return kept
+    stack: list[tuple[float, float, int]] = []
+    for place, (shift, variance) in enumerate(zip(shifts, variances, strict=True)):
+        start = place
+        while stack and stack[-1][0] * variance >= shift * stack[-1][1]:
+            earlier, clock, start = stack.pop()
+            shift, variance = shift + earlier, variance + clock
+        stack.append((shift, variance, start))
+    return list(pairwise([*(start for _, _, start in stack), len(shifts)]))
 
 
 def best_shifts(sensitivities: Sequence[float], deviations: Sequence[float]) -> np.ndarray:
@@ -57,17 +58,10 @@ def best_shifts(sensitivities: Sequence[float], deviations: Sequence[float]) -> 
     variances = np.square(np.asarray(deviations, dtype=float))
     shifts = np.asarray(sensitivities, dtype=float)
     found = np.empty(len(shifts))
-    for start, stop in _blocks(shifts, variances):
+    for start, stop in minorant_blocks(shifts.tolist(), variances.tolist()):
         slope = math.fsum(shifts[start:stop]) / math.fsum(variances[start:stop])
         found[start:stop] = slope * variances[start:stop]
     return found
-
-
-def _blocks(shifts: np.ndarray, variances: np.ndarray) -> list[tuple[int, int]]:
-    """Steps that share one slope of the minorant, as (first, one past the last)."""
-    times, heights = (np.concatenate([[0.0], np.cumsum(values, dtype=np.longdouble)]) for values in (variances, shifts))
-    ends = convex_minorant(list(times), list(heights))
-    return list(pairwise(ends))
 
 
 def contractive_iteration_mu(
@@ -80,7 +74,7 @@ def contractive_iteration_mu(
     never falls, take x -> (b_{t-1}/b_t) x + s_t against x -> (b_{t-1}/b_t) x.
 
     >>> contractive_iteration_mu([1, 2], [1, 1], [1, 1])[1] ** 2
-    5.0000000000000...
+    5.00000000000...
     """
     later = np.concatenate([np.cumprod(np.asarray(contractions, dtype=float)[:0:-1])[::-1], [1.0]])
     near = int(np.argmax(later >= SMALLEST_SCALE))
@@ -89,10 +83,9 @@ def contractive_iteration_mu(
     carried = math.fsum(shifts[:near])
     kept = shifts[near:].copy()
     kept[0] += carried  # what came before the first step that is told apart is met there
-    square = math.fsum(
-        math.fsum(kept[i:j]) ** 2 / math.fsum(variances[i:j]) for i, j in _blocks(kept, variances) if j > i
-    )
-    slack = ROUNDING + len(kept) * (2 * UNIT + 4 * float(np.finfo(np.longdouble).eps))
+    blocks = minorant_blocks(kept.tolist(), variances.tolist())
+    square = math.fsum(math.fsum(kept[i:j]) ** 2 / math.fsum(variances[i:j]) for i, j in blocks)
+    slack = ROUNDING + 8 * UNIT * len(kept)
     value = math.sqrt(square)
     return value * (1 - slack), value * (1 + slack)
 
@@ -111,7 +104,8 @@ def descent_gap(step_size: float, smoothness: float, strong_convexity: float) ->
         raise InvalidParameter(
             "A gradient step", "0 < step_size <= 2/smoothness", step_size=step_size, smoothness=smoothness
         )
-    return max(min(step_size * strong_convexity * (1 - 2 * UNIT), 2 - reach - 4 * UNIT), 0.0)
+    gap = min(step_size * strong_convexity * (1 - 2 * UNIT), 2 - reach - 4 * UNIT)
+    return gap if gap > SMALLEST_SCALE else 0.0
 
 
 def _kept(gap: float, steps: float) -> float:
