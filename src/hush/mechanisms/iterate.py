@@ -6,6 +6,7 @@ import math
 from abc import abstractmethod
 from collections.abc import Sequence
 from dataclasses import dataclass, field, replace
+from functools import cached_property
 from typing import Any
 
 import numpy as np
@@ -113,6 +114,10 @@ class NoisyIteration(LastIterate):
         object.__setattr__(self, "relation", checked_relation("NoisyIteration", relation))
 
     def mu(self) -> Interval:
+        return self._mu
+
+    @cached_property
+    def _mu(self) -> Interval:
         return iteration.contractive_iteration_mu(self.sensitivities, self.deviations, self.contractions)
 
     def composed_mu(self) -> float:
