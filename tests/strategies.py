@@ -70,6 +70,11 @@ def stated_profile(random: Random, relation: Relation) -> Mechanism:
     return hush.ApproxDP(points=points, relation=relation)
 
 
+def posterior(random: Random) -> Mechanism:
+    """A posterior draw of a normal mean."""
+    return hush.GaussianPosterior(random.randint(1, 50), number(random, 0.1, 10.0), number(random, 0.5, 5.0), 1.0)
+
+
 def pair_leaf(random: Random, relation: Relation = Relation.ADD_REMOVE) -> Mechanism:
     """A mechanism with a dominating pair."""
     options: list[Writer] = [
@@ -79,6 +84,8 @@ def pair_leaf(random: Random, relation: Relation = Relation.ADD_REMOVE) -> Mecha
         lambda r: hush.DiscreteLaplace(number(r, 0.4, 8.0), r.randint(1, 3), relation),
         lambda r: hush.RandomizedResponse(epsilon=number(r, 0.05, 3.0), choices=r.randint(2, 5), relation=relation),
         lambda r: hush.Exponential(number(r, 0.05, 3.0), relation),
+        lambda r: hush.ReportNoisyMax(number(r, 0.5, 20.0), relation=relation),
+        lambda r: hush.Skellam(number(r, 1.0, 50.0), r.randint(1, 2), relation),
         lambda r: hush.PureDP(number(r, 0.01, 2.0), relation),
         lambda r: hush.ApproxDP(number(r, 0.01, 2.0), r.choice([0.0, 1e-8, 1e-4]), relation=relation),
         lambda r: hush.GaussianDP(number(r, 0.1, 2.0), relation),
@@ -87,7 +94,7 @@ def pair_leaf(random: Random, relation: Relation = Relation.ADD_REMOVE) -> Mecha
         lambda r: iteration(r, relation),
     ]
     if relation is Relation.REPLACE:
-        options += [descent, descent]
+        options += [posterior, descent, descent]
     return random.choice(options)(random)
 
 
@@ -137,6 +144,8 @@ def curve_leaf(random: Random, relation: Relation = Relation.ADD_REMOVE) -> Mech
         lambda r: hush.TCDP(number(r, 1e-3, 0.5), number(r, 2.0, 100.0), relation),
         lambda r: stated_curve(r, relation),
     ]
+    if relation is Relation.REPLACE:
+        options.append(lambda r: hush.BetaPosterior(r.randint(1, 30), number(r, 1.0, 50.0), number(r, 1.0, 50.0)))
     return random.choice(options)(random)
 
 

@@ -2,15 +2,18 @@
 
 from hush.curves.bound import Bound
 from hush.curves.relation import Relation
+from hush.curves.renyi import RenyiCurve
 from hush.errors import HushError, InvalidParameter, NotCovered
-from hush.mechanisms.choice import Exponential, RandomizedResponse
+from hush.mechanisms.choice import Exponential, RandomizedResponse, ReportNoisyMax
 from hush.mechanisms.compose import Parallel, Repeat, Sequence
 from hush.mechanisms.group import Group
 from hush.mechanisms.iterate import ConvexLoss, CyclicGradientDescent, NoisyGradientDescent, NoisyIteration
 from hush.mechanisms.mechanism import Mechanism
 from hush.mechanisms.noise import DiscreteGaussian, DiscreteLaplace, Gaussian, Laplace
 from hush.mechanisms.one_pass import OnePassGradientDescent, RandomStop
+from hush.mechanisms.posterior import BetaPosterior, GaussianPosterior, exponential_family
 from hush.mechanisms.sampling import Poisson, Sampled
+from hush.mechanisms.skellam import Skellam
 from hush.mechanisms.stated import TCDP, ZCDP, ApproxDP, FromPair, GaussianDP, PureDP, RenyiDP, from_profile
 from hush.questions.calibrate import Calibration, calibrate
 from hush.questions.explain import explain
@@ -22,6 +25,7 @@ __all__ = [
     "TCDP",
     "ZCDP",
     "ApproxDP",
+    "BetaPosterior",
     "Bound",
     "Calibration",
     "ConvexLoss",
@@ -32,6 +36,7 @@ __all__ = [
     "FromPair",
     "Gaussian",
     "GaussianDP",
+    "GaussianPosterior",
     "Group",
     "HushError",
     "InvalidParameter",
@@ -48,12 +53,16 @@ __all__ = [
     "RandomStop",
     "RandomizedResponse",
     "Relation",
+    "RenyiCurve",
     "RenyiDP",
     "Repeat",
+    "ReportNoisyMax",
     "Sampled",
     "Sequence",
+    "Skellam",
     "calibrate",
     "explain",
+    "exponential_family",
     "from_json",
     "from_profile",
     "iteration_gain",

@@ -26,6 +26,8 @@ SAME: dict[str, Mechanism] = {
         epsilon=1.0, choices=5, relation=Relation.ADD_REMOVE
     ),
     "exponential 0.5": hush.Exponential(0.5),
+    "noisy-max 2": hush.ReportNoisyMax(2.0),
+    "skellam 10 3": hush.Skellam(10.0, 3),
     "pure 0.5": hush.PureDP(0.5),
     "approx 0.5 1e-8": hush.ApproxDP(0.5, 1e-8),
     "gdp 1": hush.GaussianDP(1.0),

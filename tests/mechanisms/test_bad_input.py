@@ -39,6 +39,10 @@ NOISE: dict[str, tuple[str, Callable[[object], object]]] = {
     "DiscreteGaussian": ("sigma", lambda v: hush.DiscreteGaussian(sigma=v)),
     "DiscreteLaplace": ("scale", lambda v: hush.DiscreteLaplace(scale=v)),
     "GaussianDP": ("mu", lambda v: hush.GaussianDP(mu=v)),
+    "Skellam": ("variance", lambda v: hush.Skellam(variance=v)),
+    "ReportNoisyMax": ("scale", lambda v: hush.ReportNoisyMax(scale=v)),
+    "BetaPosterior": ("heads", lambda v: hush.BetaPosterior(10, heads=v)),
+    "GaussianPosterior": ("data_range", lambda v: hush.GaussianPosterior(10, 1.0, 1.0, data_range=v)),
     "ZCDP": ("rho", lambda v: hush.ZCDP(rho=v)),
     "TCDP": ("rho", lambda v: hush.TCDP(rho=v, omega=10)),
 }

@@ -28,6 +28,7 @@ a mechanism is either --noise, --rate and --steps (Gaussian noise on Poisson sam
   gaussian NOISE                      discrete-gaussian SIGMA [SENSITIVITY]    gdp MU
   laplace SCALE                       discrete-laplace SCALE [SENSITIVITY]     zcdp RHO
   randomized-response EPSILON [K]     exponential EPSILON                      tcdp RHO OMEGA
+  skellam VARIANCE [SENSITIVITY]      noisy-max SCALE
   pure EPSILON                        approx EPSILON DELTA
   then any of:  | poisson RATE   | repeat TIMES   | group SIZE   | replace
   between releases on the same data:  ;  or  then

@@ -72,6 +72,8 @@ ATOMS: dict[str, Word] = {
         states_relation=True,
     ),
     "exponential": Word(("EPSILON",), 0, hush.Exponential),
+    "noisy-max": Word(("SCALE",), 0, hush.ReportNoisyMax),
+    "skellam": Word(("VARIANCE", "SENSITIVITY"), 1, hush.Skellam),
     "pure": Word(("EPSILON",), 0, hush.PureDP),
     "approx": Word(("EPSILON", "DELTA"), 0, hush.ApproxDP),
     "gdp": Word(("MU",), 0, hush.GaussianDP),

@@ -132,7 +132,19 @@ class FinitePair(Pair):
         totals = float(self.mass.sum()), float(self.q_mass.sum()) + self.at_minus_infinity
         if max(abs(total - 1) for total in totals) > 1e-12:  # a table that was rounded up: its law says by how much
             return super().curve()
-        return finite(self.losses, self.mass, self.at_minus_infinity, self.blur)
+        log_q = np.log(np.maximum(self.mass, 1e-320)) - self.losses
+        return finite(self.losses, log_q, self.at_minus_infinity, self.blur)
+
+    def log_absolute_chi(self, orders: Array) -> Array:
+        if self.at_infinity > 0:
+            return np.full(len(orders), math.inf)
+        with np.errstate(divide="ignore"):
+            size = np.append(np.log(np.abs(np.expm1(self.losses))), 0.0)
+            log_q = np.log(np.append(self.q_mass, self.at_minus_infinity))
+        orders = np.asarray(orders, dtype=float)[:, None]
+        total = np.logaddexp.reduce(log_q + orders * size, axis=1)
+        worst = float(np.abs(size[np.isfinite(size)]).max())
+        return total + (8 * UNIT + self.blur) * (4 + orders[:, 0] * (1 + worst))
 
     def log_delta(self, epsilon: float, tolerance: float = 1e-9) -> Interval:
         ends = []

@@ -11,6 +11,7 @@ from scipy import special
 
 from hush.curves.finite import FinitePair
 from hush.curves.pair import Interval, Pair, Share
+from hush.curves.pearson_vajda import log_absolute_normal
 from hush.curves.renyi import RenyiCurve
 from hush.numerics.law import UNIT, Array, Law
 from hush.numerics.normals import Normals
@@ -99,6 +100,14 @@ class NormalPair(Pair):
             return RenyiCurve.linear(self.distance * self.distance / 2)
         farthest = max(abs(a - b) for a, _ in self.above for b, _ in self.below)
         return RenyiCurve.of(lambda order: self.renyi(order)[1], farthest * farthest / 2)
+
+    def log_absolute_chi(self, orders: Array) -> Array:
+        if self.distance is None:
+            return super().log_absolute_chi(orders)
+        even = {
+            n: log_absolute_normal(self.distance, n) for n in {2 * ((int(j) + s) // 2) for j in orders for s in (0, 1)}
+        }
+        return np.array([(even[2 * (int(j) // 2)] + even[2 * ((int(j) + 1) // 2)]) / 2 for j in orders])
 
     def log_delta(self, epsilon: float, tolerance: float = 1e-9) -> Interval:
         distance = self.distance

@@ -84,6 +84,12 @@ class Pair(ABC):
         """Upper bounds on the Rényi divergences of all orders."""
         return RenyiCurve.of(lambda order: self.renyi(order)[1])
 
+    def log_absolute_chi(self, orders: Array) -> Array:
+        """log of upper bounds on |chi|^j = E_Q|dP/dQ - 1|^j at whole orders j >= 2."""
+        raise NotCovered(
+            f"|chi|^j of {type(self).__name__}: known for plain Gaussian and Laplace noise and finite pairs"
+        )
+
     def profile(self) -> Callable[[float], Interval]:
         """epsilon -> bounds on log delta, made for many questions."""
         return lambda epsilon: self.log_delta(epsilon, 1e-6)

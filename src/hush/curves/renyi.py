@@ -12,6 +12,7 @@ import numpy as np
 
 from hush.curves import convert
 from hush.curves.concentrated import least_slope
+from hush.curves.convert_optimal import renyi_to_epsilon_optimal, renyi_to_log_delta_optimal
 from hush.errors import InvalidParameter
 from hush.numerics.law import Array
 from hush.numerics.minimum import minimum
@@ -127,6 +128,23 @@ class RenyiCurve:
         if epsilon >= self(math.inf):
             return -math.inf
         return minimum(lambda c: convert.renyi_to_log_delta(1 + c, self(1 + c), epsilon))[1]
+
+    def optimal_epsilon(self, *, delta: float) -> float:
+        """The least epsilon at delta that follows from the whole curve (Asoodeh et al. 2021, at the best order).
+
+        >>> RenyiCurve.linear(0.5).optimal_epsilon(delta=1e-5)
+        4.728385...
+        """
+        log_delta, top = _log(delta), self(math.inf)
+        if log_delta == -math.inf:
+            return top
+        return min(top, minimum(lambda c: renyi_to_epsilon_optimal(1 + c, self(1 + c), log_delta))[1])
+
+    def optimal_log_delta(self, *, epsilon: float) -> float:
+        """log of the least delta at epsilon that follows from the whole curve (Asoodeh et al. 2021, best order)."""
+        if epsilon >= self(math.inf):
+            return -math.inf
+        return minimum(lambda c: renyi_to_log_delta_optimal(1 + c, self(1 + c), epsilon))[1]
 
     def best_order(self, *, delta: float) -> float:
         """The real order that gives the least epsilon at delta.

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+from collections.abc import Callable
 
 import numpy as np
 from scipy import special
@@ -37,22 +38,21 @@ def laplace(bound: float) -> RenyiCurve:
     return RenyiCurve(divergence, bound * bound / 2)
 
 
-def finite(losses: Array, mass: Array, only_q: float = 0.0, blur: float = 0.0) -> RenyiCurve:
-    """Finitely many losses with their P-mass, and the Q-mass where P has none.
+def finite(losses: Array, log_q: Array, only_q: float = 0.0, blur: float = 0.0) -> RenyiCurve:
+    """Finitely many losses with the logarithms of their Q-mass, and the Q-mass where P has none.
 
     The moment is 1 + E_Q[r^a - 1 - a (r - 1)], r = e^loss, and no term of it is negative: small ones keep their digits.
 
-    >>> finite(np.array([-1.0, 1.0]), np.array([0.25, 0.75]))(math.inf)
+    >>> finite(np.array([-1.0, 1.0]), np.log([0.75, 0.25]))(math.inf)
     1.0
     """
     largest = float(losses.max(initial=0.0)) * (1 + blur)
-    log_q = np.log(np.maximum(mass, 1e-320)) - losses
     size = float(np.abs(losses).max(initial=0.0))
 
     def divergence(orders: Array) -> Array:
         values = np.full(len(orders), largest)
-        mean = float((np.exp(log_q) * _entropy_term(losses)).sum()) + only_q
-        values[orders == 1] = min(mean * (1 + 64 * UNIT + 8 * blur), largest)
+        if np.any(orders == 1):
+            values[orders == 1] = min((_mean(losses, log_q) + only_q) * (1 + 64 * UNIT + 8 * blur), largest)
         inner = np.flatnonzero((orders > 1) & np.isfinite(orders))
         for rows in np.array_split(inner, 1 + len(inner) * len(losses) // ENTRIES):
             a = orders[rows]
@@ -118,9 +118,11 @@ def _past_first(x: Array) -> Array:
     return np.where(np.abs(x) <= 0.5, series * near, np.expm1(x) - x)
 
 
-def _entropy_term(losses: Array) -> Array:
-    """r log r - r + 1 at r = e^loss."""
-    return np.exp(losses) * _past_first(-losses)
+def _mean(losses: Array, log_q: Array) -> float:
+    """E_Q[r log r - r + 1], r = e^loss, each term as e^max(loss, 0) times something moderate."""
+    up, down = np.maximum(losses, 0.0), np.clip(losses, -40.0, 0.0)
+    rising, falling = _past_first(-up), np.exp(down) * _past_first(-down)
+    return float((np.exp(log_q + up) * np.where(losses > 0, rising, falling)).sum())
 
 
 def _log_power_rest(losses: Array, order: Array) -> Array:
@@ -140,3 +142,62 @@ def _log_power_rest(losses: Array, order: Array) -> Array:
         falling = np.log(np.maximum(-1 - order * np.expm1(np.minimum(losses, 0.0)), 1e-300))
         log_value = np.log(np.maximum(value, 0.0))
     return np.where(size > 600, np.where(losses > 0, order * losses, falling), log_value)
+
+
+def skellam_vector(variance: float, l1: float, l2: float) -> RenyiCurve:
+    """Skellam noise on an integer vector with L1 and L2 sensitivity (Agarwal, Kairouz, Liu 2021, Thm 3.5).
+
+    a l2^2/(2 v) + min{((2a - 1) l2^2 + 6 l1)/(4 v^2), 3 l1/(2 v)} at whole orders a; between them by convexity.
+
+    >>> skellam_vector(10.0, 1.0, 1.0)(2)
+    0.1225
+    """
+
+    def whole(a: Array) -> Array:
+        rest = np.minimum(((2 * a - 1) * l2 * l2 + 6 * l1) / (4 * variance * variance), 3 * l1 / (2 * variance))
+        return a * l2 * l2 / (2 * variance) + rest
+
+    def divergence(orders: Array) -> Array:
+        low = np.maximum(np.floor(np.minimum(orders, 1e15)), 1.0)
+        share = orders - low
+        with np.errstate(invalid="ignore", divide="ignore"):
+            moment = (1 - share) * (low - 1) * whole(low) + share * low * whole(low + 1)
+            between = np.where((low == 1) | (orders == 1), whole(np.full(len(orders), 2.0)), moment / (orders - 1))
+        return np.where(np.isinf(orders), math.inf, np.where((share == 0) & (orders > 1), whole(orders), between))
+
+    # below order 2 the value is that at 2, past it the rest is at most 3 l1/(2 v)
+    slope = max(float(whole(np.array(2.0))), l2 * l2 / (2 * variance) + 3 * l1 / (4 * variance))
+    return RenyiCurve(divergence, slope)
+
+
+def exponential_family(log_partition: Callable[[Array], Array], above: Array, below: Array) -> RenyiCurve:
+    """Two members of one exponential family, by their natural parameters (Geumlek, Song, Chaudhuri 2017, Prop. 4).
+
+    D_a = [A(a above + (1-a) below) - a A(above) - (1-a) A(below)]/(a - 1), infinite where that parameter leaves the
+    natural domain. log_partition takes rows of parameters and gives infinity outside of the domain.
+
+    >>> curve = exponential_family(lambda eta: eta[:, 0] ** 2 / 2, np.array([1.0]), np.array([0.0]))
+    >>> curve([2.0, 8.0]).round(9).tolist()
+    [1.0, 4.0]
+    """
+    above, below = np.atleast_1d(np.asarray(above, dtype=float)), np.atleast_1d(np.asarray(below, dtype=float))
+    ends = np.asarray(log_partition(np.stack([above, below])), dtype=float)
+
+    def divergence(orders: Array) -> Array:
+        values = np.full(len(orders), math.inf)
+        inner = np.isfinite(orders)
+        a = np.maximum(orders[inner], 1 + 1e-6)  # divergences grow with the order: just above 1 stands for 1
+        middle = np.asarray(log_partition(below + a[:, None] * (above - below)), dtype=float)
+        terms = middle - a * ends[0] + (a - 1) * ends[1]
+        slack = 16 * UNIT * (np.abs(middle) + a * abs(ends[0]) + (a - 1) * abs(ends[1]))
+        values[inner] = np.where(np.isfinite(middle), np.maximum(terms + slack, 0.0) / (a - 1), math.inf)
+        return values
+
+    return RenyiCurve(divergence)
+
+
+def log_beta(eta: Array) -> Array:
+    """Log-partition of the Beta family, at rows (a, b); infinite unless both are above 0."""
+    inside = np.all(eta > 0, axis=1)
+    a, b = (np.where(inside, eta[:, k], 1.0) for k in (0, 1))
+    return np.where(inside, special.betaln(a, b), math.inf)

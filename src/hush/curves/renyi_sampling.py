@@ -9,6 +9,8 @@ from __future__ import annotations
 
 import math
 from collections.abc import Callable
+from dataclasses import replace
+from typing import TYPE_CHECKING
 
 import numpy as np
 
@@ -16,6 +18,9 @@ from hush.curves.renyi import RenyiCurve
 from hush.errors import InvalidParameter, NotCovered
 from hush.numerics.binomials import log_binomial_sums
 from hush.numerics.law import UNIT, Array
+
+if TYPE_CHECKING:
+    from hush.curves.pair import Pair
 
 Terms = Callable[[Array], tuple[Array, Array]]
 """Whole numbers 2, 3, ... to the logarithms of a theorem's terms, and bounds on their rounding errors."""
@@ -44,6 +49,27 @@ def generic_terms(curve: RenyiCurve, j: Array) -> tuple[Array, Array]:
         terms[j == 2] = np.minimum(terms[j == 2], math.log(4) + _log_expm1(small))
     terms = np.where(growth == 0, -math.inf, terms)
     return terms, 8 * UNIT * (1 + np.abs(terms) + growth + (j * abs(log_spread) if top > 0 else 0.0))
+
+
+def without_replacement_pair(pair: Pair, rate: float) -> RenyiCurve:
+    """A sample of fixed size, replace-one, where one pair is worst for every order (Wang et al. 2019, Thm 27).
+
+    A dominating pair bounds |chi|^j of all neighbours, since that is an f-divergence; ternary |chi|^j is at most four
+    times the binary one, and the sample multiplies it by rate^j. Terms of the general theorem are used where smaller.
+
+    >>> from hush.curves.normal import NormalPair
+    >>> without_replacement_pair(NormalPair.shifted(0.2), 0.001)(128)
+    1.0...e-05
+    """
+    rate = _rate("without_replacement_pair", rate)
+    curve = replace(pair.curve(), reach=min(pair.curve().reach, 2000))
+
+    def terms(j: Array) -> tuple[Array, Array]:
+        values, errors = generic_terms(curve, j)
+        own = math.log(4) + pair.log_absolute_chi(j)
+        return np.where(own < values, own, values), np.where(own < values, 8 * UNIT, errors)
+
+    return _upper(curve, rate, terms, 0.0)
 
 
 def without_replacement_lower(curve: RenyiCurve, rate: float) -> RenyiCurve:

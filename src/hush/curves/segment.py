@@ -8,6 +8,7 @@ from dataclasses import dataclass
 import numpy as np
 
 from hush.curves.pair import Interval, Pair, Share, exact
+from hush.curves.pearson_vajda import log_absolute_segment
 from hush.curves.renyi import RenyiCurve
 from hush.curves.renyi_families import laplace
 from hush.numerics.exponentials import Exponentials
@@ -87,6 +88,11 @@ class SegmentPair(Pair):
     def curve(self) -> RenyiCurve:
         """Closed form for Laplace noise that was not mixed."""
         return laplace(self.bound) if self.share == PLAIN and self.top else super().curve()
+
+    def log_absolute_chi(self, orders: Array) -> Array:
+        if self.share != PLAIN:
+            return super().log_absolute_chi(orders)
+        return log_absolute_segment(self.bound, self.top, self.log_height, np.asarray(orders, dtype=float))
 
     def renyi(self, order: float) -> Interval:
         """Closed form where nothing was mixed (Mironov 2017, Prop. 6, for Laplace noise)."""

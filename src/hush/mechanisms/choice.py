@@ -1,8 +1,9 @@
-"""Choosing one of several answers: randomized response and the exponential mechanism."""
+"""Choosing one of several answers: randomized response, the exponential mechanism, report noisy max."""
 
 from __future__ import annotations
 
 import math
+from abc import abstractmethod
 from dataclasses import dataclass
 from typing import ClassVar
 
@@ -103,11 +104,40 @@ class RandomizedResponse(Leaf):
         return f"randomized response among {self.choices} with epsilon {self.epsilon_:g}"
 
 
-@dataclass(frozen=True)
-class Exponential(Leaf):
-    """Exponential mechanism (also report noisy max with Gumbel noise) of this epsilon.
+class BoundedRange(Leaf):
+    """A choice whose loss varies by at most a range between its outcomes, which says more than pure DP alone.
 
-    Its loss has range at most epsilon, which says more than epsilon-DP; the pair is the envelope of all such.
+    The pair is the envelope of all such; the Rényi curve is the supremum over them.
+    """
+
+    @property
+    @abstractmethod
+    def range_(self) -> float:
+        """The range of the loss when one record changes."""
+
+    def at(self, removed: int, added: int) -> Pair:
+        range_ = self.steps(removed, added) * self.range_
+        if range_ > 500:
+            raise NotCovered(f"{self}: a range of {range_:g} is beyond 500")
+        return SegmentPair.bounded_range(range_)
+
+    def attained(self) -> Mechanism:
+        """Randomized response of half the epsilon has this range."""
+        return PureDP(epsilon=self.range_ / 2, relation=self.relation)
+
+    def curve(self, removed: Counts, added: Counts) -> RenyiCurve:
+        r, a = settled(removed), settled(added)
+        if r is not None and a is not None:
+            return bounded_range(self.steps(r, a) * self.range_) if r or a else ZERO
+        for counts, other in ((removed, a), (added, r)):
+            if other == 0 and len(counts) == 2 and self.relation is Relation.ADD_REMOVE:
+                return poisson_sample(bounded_range(self.range_), counts[1])
+        return super().curve(removed, added)
+
+
+@dataclass(frozen=True)
+class Exponential(BoundedRange):
+    """Exponential mechanism of this epsilon: weights exp(epsilon * utility / 2).
 
     >>> Exponential(epsilon=1.0).repeat(100).epsilon(delta=1e-6).upper
     36.36...
@@ -123,24 +153,9 @@ class Exponential(Leaf):
         object.__setattr__(self, "epsilon_", value)
         object.__setattr__(self, "relation", relation)
 
-    def at(self, removed: int, added: int) -> Pair:
-        range_ = self.steps(removed, added) * self.epsilon_
-        if range_ > 500:
-            raise NotCovered(f"{self}: a range of {range_:g} is beyond 500")
-        return SegmentPair.bounded_range(range_)
-
-    def attained(self) -> Mechanism:
-        """Randomized response of half the epsilon has this range."""
-        return PureDP(epsilon=self.epsilon_ / 2, relation=self.relation)
-
-    def curve(self, removed: Counts, added: Counts) -> RenyiCurve:
-        r, a = settled(removed), settled(added)
-        if r is not None and a is not None:
-            return bounded_range(self.steps(r, a) * self.epsilon_) if r or a else ZERO
-        for counts, other in ((removed, a), (added, r)):
-            if other == 0 and len(counts) == 2 and self.relation is Relation.ADD_REMOVE:
-                return poisson_sample(bounded_range(self.epsilon_), counts[1])
-        return super().curve(removed, added)
+    @property
+    def range_(self) -> float:
+        return self.epsilon_
 
     def derivation(self) -> Step:
         return Step(
@@ -151,3 +166,44 @@ class Exponential(Leaf):
 
     def __str__(self) -> str:
         return f"exponential mechanism with epsilon {self.epsilon_:g}"
+
+
+@dataclass(frozen=True)
+class ReportNoisyMax(BoundedRange):
+    """The index of the largest of several scores, each with Gumbel noise of this scale in units of the sensitivity.
+
+    It is the exponential mechanism in disguise, so its loss has range 2/scale; where a record moves all scores the same
+    way (`monotone`, as counts do), 1/scale. Laplace noise gives no such range: state that as PureDP.
+
+    >>> ReportNoisyMax(scale=2.0).renyi(orders=[2]).tolist() == Exponential(epsilon=1.0).renyi(orders=[2]).tolist()
+    True
+    """
+
+    scale: float
+    monotone: bool = False
+    relation: Relation = Relation.ADD_REMOVE
+
+    def __post_init__(self) -> None:
+        rule = "0.004 <= scale <= 1e9"
+        object.__setattr__(self, "scale", number("ReportNoisyMax", rule, 0.004, 1e9, scale=self.scale))
+        if not isinstance(self.monotone, bool):
+            raise InvalidParameter("ReportNoisyMax", "monotone to be True or False", monotone=self.monotone)
+        if not isinstance(self.relation, Relation):
+            raise InvalidParameter("ReportNoisyMax", "a hush.Relation", relation=self.relation)
+        if self.monotone and self.relation is Relation.REPLACE:
+            raise InvalidParameter("ReportNoisyMax", "monotone only under ADD_REMOVE", monotone=self.monotone)
+
+    @property
+    def range_(self) -> float:
+        return (1 if self.monotone else 2) / self.scale
+
+    def derivation(self) -> Step:
+        moves = "all scores move the same way" if self.monotone else "scores may move either way"
+        return Step(
+            str(self),
+            "Gumbel noise makes it the exponential mechanism; bounded range: Dong, Durfee, Rogers 2020, Lemma 3.1",
+            f"score sensitivity 1 when you {self.relation.words}; {moves}; only the index is released",
+        )
+
+    def __str__(self) -> str:
+        return f"report noisy max with Gumbel noise of scale {self.scale:g}"

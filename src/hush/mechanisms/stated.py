@@ -257,7 +257,7 @@ class RenyiDP(CurveLeaf):
         if steps > 1:
             raise NotCovered(f"{self} for groups: state the group's own curve")
         if self.function is not None:
-            return RenyiCurve.of(self.function)
+            return self.function if isinstance(self.function, RenyiCurve) else RenyiCurve.of(self.function)
         orders, values = zip(*self.points, strict=True)
         least = np.minimum.accumulate(np.array(values)[::-1])[::-1]
 

@@ -13,18 +13,21 @@ from hush.curves.finite import FinitePair
 from hush.curves.pair import Pair
 from hush.curves.relation import Relation
 from hush.errors import NotCovered
-from hush.mechanisms.choice import Exponential, RandomizedResponse
+from hush.mechanisms.choice import Exponential, RandomizedResponse, ReportNoisyMax
 from hush.mechanisms.compose import Parallel, Repeat, Sequence
 from hush.mechanisms.group import Group, Under
 from hush.mechanisms.iterate import ConvexLoss, CyclicGradientDescent, NoisyGradientDescent, NoisyIteration
 from hush.mechanisms.mechanism import Mechanism, require
 from hush.mechanisms.noise import DiscreteGaussian, DiscreteLaplace, Gaussian, Laplace
 from hush.mechanisms.one_pass import OnePassGradientDescent, RandomStop
+from hush.mechanisms.posterior import BetaPosterior, GaussianPosterior
 from hush.mechanisms.sampling import Poisson, Sampled
+from hush.mechanisms.skellam import Skellam
 from hush.mechanisms.stated import TCDP, ZCDP, ApproxDP, FromPair, GaussianDP, PureDP, RenyiDP
 from hush.questions.strict_json import (
     as_list,
     as_number,
+    as_truth,
     as_whole,
     check_size,
     from_number,
@@ -193,6 +196,7 @@ def _as_parts(value: object) -> list[tuple[Mechanism, int]]:
 
 NUMBER = Codec(from_number, as_number)
 WHOLE = Codec(int, as_whole)
+TRUTH = Codec(bool, as_truth)
 RELATION = Codec(lambda relation: relation.value, _relation)
 POINTS = Codec(_from_points, _as_points)
 PAIR = Codec(_from_pair, _as_pair)
@@ -245,6 +249,13 @@ KINDS: dict[str, Kind] = {
     "discrete_laplace": Kind(DiscreteLaplace, {"scale": NUMBER, "sensitivity": WHOLE, "relation": RELATION}),
     "randomized_response": Kind(RandomizedResponse, {"epsilon": NUMBER, "choices": WHOLE, "relation": RELATION}),
     "exponential": Kind(Exponential, {"epsilon": NUMBER, "relation": RELATION}),
+    "report_noisy_max": Kind(ReportNoisyMax, {"scale": NUMBER, "monotone": TRUTH, "relation": RELATION}),
+    "skellam": Kind(Skellam, {"variance": NUMBER, "sensitivity": WHOLE, "relation": RELATION}),
+    "beta_posterior": Kind(BetaPosterior, {"flips": WHOLE, "heads": NUMBER, "tails": NUMBER}),
+    "gaussian_posterior": Kind(
+        GaussianPosterior,
+        {"records": WHOLE, "prior_variance": NUMBER, "noise_variance": NUMBER, "data_range": NUMBER},
+    ),
     "pure_dp": Kind(PureDP, {"epsilon": NUMBER, "relation": RELATION}),
     "approx_dp": Kind(ApproxDP, {"points": POINTS, "relation": RELATION}),
     "gaussian_dp": Kind(GaussianDP, {"mu": NUMBER, "relation": RELATION}),

@@ -119,6 +119,11 @@ def as_whole(value: object) -> int:
     return value
 
 
+def as_truth(value: object) -> bool:
+    """The value, if it is true or false."""
+    return value if isinstance(value, bool) else refuse("true or false", value=value)
+
+
 def from_number(value: float) -> float | str:
     """What JSON can hold of a float."""
     return "inf" if value == math.inf else float(value)
