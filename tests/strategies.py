@@ -7,6 +7,7 @@ twenty different ones, where hypothesis alone prefers small leaves and neighbour
 
 from __future__ import annotations
 
+import math
 from collections.abc import Callable, Iterator
 from dataclasses import fields, is_dataclass
 from random import Random
@@ -90,10 +91,50 @@ def pair_leaf(random: Random, relation: Relation = Relation.ADD_REMOVE) -> Mecha
         lambda r: hush.GaussianDP(number(r, 0.1, 2.0), relation),
         lambda r: stated_profile(r, relation),
         lambda r: table(r, relation),
+        lambda r: iteration(r, relation),
     ]
     if relation is Relation.REPLACE:
-        options.append(posterior)
+        options += [posterior, descent, descent]
     return random.choice(options)(random)
+
+
+def loss(random: Random) -> hush.ConvexLoss:
+    """Conditions of a loss: convex or strongly so, its sensitivity or its Lipschitz constant."""
+    smoothness = number(random, 0.5, 4.0)
+    curved = random.choice([0.0, smoothness * random.random()])
+    bound = "sensitivity" if curved or random.random() < 0.5 else "lipschitz"
+    return hush.ConvexLoss(smoothness=smoothness, strong_convexity=curved, **{bound: number(random, 0.1, 2.0)})
+
+
+def descent(random: Random) -> Mechanism:
+    """A gradient descent of which the last iterate is released."""
+    stated = loss(random)
+    shared = {
+        "loss": stated,
+        "noise": number(random, 0.5, 5.0),
+        "step_size": random.uniform(0.05, 2) / stated.smoothness,
+    }
+    wide = {"diameter": random.choice([math.inf, number(random, 0.1, 10.0)])}
+    options: list[Writer] = [
+        lambda r: hush.NoisyGradientDescent(**shared, **wide, records=r.randint(1, 9), iterations=r.randint(1, 500)),
+        lambda r: hush.CyclicGradientDescent(
+            **shared, **wide, batches=r.randint(1, 20), batch_size=r.randint(3, 9), epochs=r.randint(1, 50)
+        ),
+        lambda r: hush.OnePassGradientDescent(**shared, records=r.randint(1, 50)),
+        lambda r: hush.OnePassGradientDescent(**shared, records=r.randint(1, 300)).stopped_at_random(),
+    ]
+    return random.choice(options)(random)
+
+
+def iteration(random: Random, relation: Relation) -> Mechanism:
+    """A contractive noisy iteration of any schedule."""
+    steps = random.randint(1, 6)
+    return hush.NoisyIteration(
+        sensitivities=[random.choice([0.0, number(random, 0.05, 1.0)]) for _ in range(steps)],
+        deviations=[number(random, 0.5, 4.0) for _ in range(steps)],
+        contractions=[random.choice([0.0, 1.0, random.random()]) for _ in range(steps)],
+        relation=relation,
+    )
 
 
 def curve_leaf(random: Random, relation: Relation = Relation.ADD_REMOVE) -> Mechanism:

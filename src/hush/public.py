@@ -7,8 +7,10 @@ from hush.errors import HushError, InvalidParameter, NotCovered, NotInstalled
 from hush.mechanisms.choice import Exponential, RandomizedResponse, ReportNoisyMax
 from hush.mechanisms.compose import Parallel, Repeat, Sequence
 from hush.mechanisms.group import Group
+from hush.mechanisms.iterate import ConvexLoss, CyclicGradientDescent, NoisyGradientDescent, NoisyIteration
 from hush.mechanisms.mechanism import Mechanism
 from hush.mechanisms.noise import DiscreteGaussian, DiscreteLaplace, Gaussian, Laplace
+from hush.mechanisms.one_pass import OnePassGradientDescent, RandomStop
 from hush.mechanisms.posterior import BetaPosterior, GaussianPosterior, exponential_family
 from hush.mechanisms.sampling import Poisson, Sampled
 from hush.mechanisms.skellam import Skellam
@@ -17,6 +19,7 @@ from hush.questions import chart
 from hush.questions.calibrate import Calibration, calibrate
 from hush.questions.composition import Compositions, compositions
 from hush.questions.explain import explain
+from hush.questions.iteration import IterationGain, iteration_gain
 from hush.questions.serialise import from_json, to_json
 from hush.questions.statement import statement
 
@@ -28,6 +31,8 @@ __all__ = [
     "Bound",
     "Calibration",
     "Compositions",
+    "ConvexLoss",
+    "CyclicGradientDescent",
     "DiscreteGaussian",
     "DiscreteLaplace",
     "Exponential",
@@ -38,13 +43,18 @@ __all__ = [
     "Group",
     "HushError",
     "InvalidParameter",
+    "IterationGain",
     "Laplace",
     "Mechanism",
+    "NoisyGradientDescent",
+    "NoisyIteration",
     "NotCovered",
     "NotInstalled",
+    "OnePassGradientDescent",
     "Parallel",
     "Poisson",
     "PureDP",
+    "RandomStop",
     "RandomizedResponse",
     "Relation",
     "RenyiCurve",
@@ -61,6 +71,7 @@ __all__ = [
     "exponential_family",
     "from_json",
     "from_profile",
+    "iteration_gain",
     "sequence",
     "statement",
     "to_json",

@@ -20,6 +20,9 @@ from tests.strategies import LAWS, any_expression
 
 STEP = hush.Gaussian(1.0).on(hush.Poisson(rate=0.01))
 
+LOSS = hush.ConvexLoss(smoothness=2.0, strong_convexity=0.1, sensitivity=1 / 3)
+PASS = hush.OnePassGradientDescent(loss=LOSS, records=10**12, noise=0.1, step_size=1.0)
+
 EACH: dict[str, Mechanism] = {
     "gaussian": hush.Gaussian(0.1 + 0.2),
     "laplace": hush.Laplace(math.pi, Relation.REPLACE),
@@ -44,6 +47,17 @@ EACH: dict[str, Mechanism] = {
     "sampled": hush.Laplace(1.0).repeat(2).on(hush.Poisson(rate=0.0)),
     "group": STEP.repeat(5).group(4),
     "under": STEP.repeat(5).under(Relation.REPLACE),
+    "noisy_iteration": hush.NoisyIteration(
+        sensitivities=[0.1, 0.0, 1 / 3], deviations=2.0, contractions=[1.0, 0.0, 0.5], relation=Relation.REPLACE
+    ),
+    "noisy_gradient_descent": hush.NoisyGradientDescent(
+        loss=LOSS, records=100, iterations=10**9, noise=0.1, step_size=1.0, diameter=math.inf
+    ),
+    "cyclic_gradient_descent": hush.CyclicGradientDescent(
+        loss=LOSS, batches=7, batch_size=50, epochs=9, noise=0.1, step_size=0.25, diameter=3.0
+    ),
+    "one_pass_gradient_descent": PASS,
+    "random_stop": PASS.stopped_at_random(),
 }
 
 

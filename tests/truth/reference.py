@@ -14,7 +14,7 @@ from decimal import Decimal
 from pathlib import Path
 
 import hush
-from hush.curves import convert, renyi_families, renyi_sampling
+from hush.curves import convert, iteration, renyi_families, renyi_sampling, stopping
 from hush.curves.concentrated import tcdp_sample
 from hush.mechanisms.mechanism import NONE, Counts, exactly
 from hush.numerics.minimum import minimum
@@ -400,6 +400,84 @@ def tcdp_to_epsilon(case: Case) -> Iterator[Answer]:
     yield Answer("better", -math.inf, float(case["value"]), bound.upper, bound.upper, bound.upper, math.inf)
 
 
+# -- noisy iteration ---------------------------------------------------------------------------------------------
+
+
+def convex(params: Case) -> hush.ConvexLoss:
+    """A convex loss with the case's Lipschitz constant; the step size of these cases has no say."""
+    return hush.ConvexLoss(smoothness=1.0, strong_convexity=0.0, lipschitz=number(params["L"]))
+
+
+def one_pass(case: Case) -> Iterator[Answer]:
+    params = case["params"]
+    run = hush.OnePassGradientDescent(
+        loss=convex(params), records=int(params["n"]), noise=number(params["sigma"]), step_size=1.0
+    )
+    mu = run.record_mu(int(params.get("t", params.get("i"))))[1]
+    value = number(params["alpha"]) * mu * mu / 2
+    yield of_number((value, value), enclosure(case), 1e-12, "divergence of one record")
+
+
+def random_stop(case: Case) -> Iterator[Answer]:
+    """The weak closed form itself; and what hush says is at most that."""
+    params = case["params"]
+    order, noise, records = number(params["alpha"]), number(params["sigma"]), int(params["n"])
+    weak = stopping.random_stop_weak(order, records, number(params["L"]), noise)
+    yield of_number((weak, weak), enclosure(case), 1e-12, "weak closed form")
+    run = hush.OnePassGradientDescent(loss=convex(params), records=records, noise=noise, step_size=1.0)
+    found = float(run.stopped_at_random().renyi(orders=[order])[0])
+    yield Answer("better", -math.inf, float(case["value"]), found, found, found, math.inf)
+
+
+def contractive_iteration(case: Case) -> Iterator[Answer]:
+    params = case["params"]
+    schedule = [float(s) for s in str(params["s"]).split(",")]
+    deviations = [float(s) for s in str(params["sigma"]).split(",")]
+    run = hush.NoisyIteration(
+        sensitivities=schedule, deviations=deviations if len(deviations) > 1 else deviations[0], contractions=1
+    )
+    order = number(params["alpha"])
+    ends = [order * mu * mu / 2 for mu in run.mu()]
+    yield of_number((ends[0], ends[1]), enclosure(case), 1e-11, "divergence")
+
+
+def projected_descent(case: Case) -> Iterator[Answer]:
+    params = case["params"]
+    order, records, steps = number(params["alpha"]), int(params["n"]), int(params["T"])
+    noise, step = number(params["sigma"]), number(params["eta"])
+    loss = hush.ConvexLoss(smoothness=2 / step, strong_convexity=0.0, lipschitz=number(params["L"]))
+    run = hush.NoisyGradientDescent(
+        loss=loss, records=records, iterations=steps, noise=noise, step_size=step, diameter=number(params["D"])
+    )
+    for name, found in (
+        ("min", float(run.renyi(orders=[order])[0])),
+        ("composition", order * run.composed_mu() ** 2 / 2),
+    ):
+        truth = case["value"][name]
+        yield of_number((found, found), (truth, truth), 1e-12, name)
+
+
+def projected_distance(case: Case) -> Iterator[Answer]:
+    params = case["params"]
+    step, noise, ratio = number(params["eta"]), number(params["sigma"]), number(params["L_over_n"])
+    shift, wide = ratio / noise, number(params["D"]) / (step * noise)
+    gap = 1 - number(params.get("c", "1"))
+    if case["kind"].endswith("paper"):
+        found = iteration.projected_mu_closed_form(int(params["t"]), shift, wide)
+        best = iteration.projected_mu(gap, int(params["t"]), shift, wide)
+        yield Answer("better", -math.inf, found * (1 + 1e-12), best, best, best, math.inf)
+    else:
+        found = iteration.projected_mu(gap, int(params["t"]), shift, wide)
+    yield of_number((found, found), enclosure(case), 1e-12, "mu")
+
+
+def cyclic_distance(case: Case) -> Iterator[Answer]:
+    params = case["params"]
+    gap = float(1 - Decimal(params["c"]))
+    found = iteration.cyclic_mu(gap, int(params["l"]), int(params["E"]), number(params["L_over_b_sigma"]))
+    yield of_number((found, found), enclosure(case), 1e-12, "mu")
+
+
 CHECKED: dict[str, Callable[[Case], Iterator[Answer]]] = {
     "rdp_gaussian": renyi_plain,
     "rdp_laplace": renyi_plain,
@@ -445,4 +523,12 @@ CHECKED: dict[str, Callable[[Case], Iterator[Answer]]] = {
     "poisson_substitution_bbg_upper": substitution_looser,
     "poisson_substitution_renyi": substitution_renyi,
     "tcdp_to_dp": tcdp_to_epsilon,
+    "fmtt2018_pnsgd": one_pass,
+    "pnsgd_rdp": one_pass,
+    "pnsgd_random_stop_weak": random_stop,
+    "cni_optimal_rdp": contractive_iteration,
+    "altschuler_talwar_fullbatch": projected_descent,
+    "noisygd_projected_mu": projected_distance,
+    "noisygd_projected_mu_paper": projected_distance,
+    "noisycgd_strongly_convex_mu": cyclic_distance,
 }

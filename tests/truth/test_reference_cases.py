@@ -31,14 +31,6 @@ NOT_BUILT = {
     "shuffle_clone_delta": "shuffling",
     "shuffle_clone_eps": "shuffling",
     "shuffle_krr_exact": "shuffling",
-    "altschuler_talwar_fullbatch": "noisy iteration",
-    "cni_optimal_rdp": "noisy iteration",
-    "fmtt2018_pnsgd": "noisy iteration",
-    "noisycgd_strongly_convex_mu": "noisy iteration",
-    "noisygd_projected_mu": "noisy iteration",
-    "noisygd_projected_mu_paper": "noisy iteration",
-    "pnsgd_random_stop_weak": "noisy iteration",
-    "pnsgd_rdp": "noisy iteration",
     "smooth_sensitivity_median": "smooth sensitivity",
 }
 

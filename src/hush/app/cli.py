@@ -1,4 +1,4 @@
-"""The command line: `hush epsilon`, `delta`, `calibrate`, `explain`, `tradeoff`, `statement`, and the pictures."""
+"""The command line: questions, calibration, compositions, iteration, and the pictures."""
 
 from __future__ import annotations
 
@@ -132,7 +132,22 @@ def parser() -> Parser:
     _add_compose(command("compose", "what every composition theorem says, side by side"))
     _add_chart(command("chart", "a picture of one or more mechanisms", training=False))
     _add_figures(command("figures", "the pictures of the documentation", training=False))
+    _add_iterate(commands)
     return top
+
+
+def _add_iterate(commands: argparse._SubParsersAction) -> None:
+    from hush.app import iterate_options
+
+    text = "the last iterate of noisy gradient descent, against releasing all iterates"
+    added = commands.add_parser(
+        "iterate",
+        help=text,
+        description=text,
+        epilog=iterate_options.EXAMPLES,
+        formatter_class=argparse.RawDescriptionHelpFormatter,
+    )
+    iterate_options.add_options(added)
 
 
 def _add_calibrate(added: argparse.ArgumentParser) -> None:

@@ -29,6 +29,7 @@ def run(arguments: Namespace) -> str:
         "explain": _explain,
         "statement": _statement,
         "calibrate": _calibrate,
+        "iterate": _iterate,
     }[arguments.command](arguments)
 
 
@@ -111,6 +112,12 @@ def _calibrate(arguments: Namespace) -> str:
     value = rounded_up(found.value, 9) if sought == "noise" else rounded_down(found.value, 9)
     where = f"at delta {arguments.delta:g}" if arguments.delta is not None else ""
     return f"{sought} = {value}\n{_answer(found.mechanism, found.bound, where, '')}"
+
+
+def _iterate(arguments: Namespace) -> str:
+    from hush.app.iterate import answer
+
+    return answer(arguments)
 
 
 # -- output --------------------------------------------------------------------------------------------------

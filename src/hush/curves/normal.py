@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import math
 from dataclasses import dataclass
-from functools import cached_property
+from functools import cache, cached_property
 
 import numpy as np
 from scipy import special
@@ -251,7 +251,7 @@ def gaussian_log_delta(epsilon: float, shift: float) -> Interval:
     first, second = float(special.erfcx(u)), float(special.erfcx(v))
     value = first - second
     if shift < 1e-3 * max(1.0, abs(u)):  # integrate -erfcx' = 2/sqrt(pi) - 2x erfcx(x) over the short interval
-        points, weights = np.polynomial.legendre.leggauss(12)
+        points, weights = _short_rule()
         middle, radius = epsilon / shift / math.sqrt(2), shift / 2 / math.sqrt(2)
         x = middle + radius * points
         slopes = _mills_slope(x)
@@ -264,6 +264,12 @@ def gaussian_log_delta(epsilon: float, shift: float) -> Interval:
     if value <= slack:
         return -math.inf, min(log_scale + math.log(value + slack), 0.0) if value + slack > 0 else 0.0
     return log_scale + math.log(value - slack), min(log_scale + math.log(value + slack), 0.0)
+
+
+@cache
+def _short_rule() -> tuple[Array, Array]:
+    """Gauss-Legendre nodes and weights; finding them takes longer than using them."""
+    return np.polynomial.legendre.leggauss(12)
 
 
 def _slope_size(x: float) -> float:

@@ -12,10 +12,11 @@ import numpy as np
 
 from hush.curves.bound import Bound
 from hush.curves.pair import Pair
-from hush.curves.product import Largest, Mixed, Product
+from hush.curves.product import Largest, Product
 from hush.curves.relation import Relation
 from hush.curves.renyi import RenyiCurve
 from hush.curves.renyi_sampling import poisson_mirrored
+from hush.curves.segment import SegmentPair
 from hush.curves.tradeoff import profile_to_tradeoff
 from hush.errors import InvalidParameter, NotCovered
 from hush.mechanisms.checks import delta_in_range, number
@@ -83,8 +84,9 @@ class Mechanism(ABC):
     def attained(self) -> Mechanism:
         """A mechanism that meets the same declaration and whose pair stays exact when it is composed.
 
-        It is this one, unless the pair is an envelope of many: then lower bounds on a composition come from the
-        member, and the Rényi curve may beat the envelope from above.
+        It is this one, unless the pair is an envelope of many, which is exact alone but not composed, or bounds the
+        truth from above only: then lower bounds come from the member (from nothing at all, where none is known), and
+        the Rényi curve may beat the pair from above.
         """
         return self
 
@@ -160,15 +162,26 @@ class Mechanism(ABC):
             try:
                 pair = self.pair(removed, added)
                 a, b = pair.epsilon(log_delta, tolerance, low)
-                if isinstance(pair, Product | Mixed | Largest) and self.attained() != self:
+                if self._only_above(pair):
                     a = self.attained().pair(removed, added).epsilon(log_delta, tolerance)[0]
-                    b = max(a, min(b, self.curve(removed, added).epsilon_at(log_delta)))
+                    b = max(a, min(b, self._rival(removed, added).epsilon_at(log_delta)))
             except NotCovered:
                 a, b, route = 0.0, self.curve(removed, added).epsilon_at(log_delta), "Rényi"
             low, high = max(low, a), max(high, b)
         if route == "pair" and low == 0 and high > 0:
             route = "pair, upper bound only"
         return Bound(low, high, "epsilon", delta=delta, relation=self.relation, route=route)
+
+    def _only_above(self, pair: Pair) -> bool:
+        """Whether the pair bounds the truth from above only; envelopes of a bounded range are exact, if taken alone."""
+        return not isinstance(pair, SegmentPair) and self.attained() != self
+
+    def _rival(self, removed: Counts, added: Counts) -> RenyiCurve:
+        """The Rényi curve, which may beat such a pair; infinite where none is known."""
+        try:
+            return self.curve(removed, added)
+        except NotCovered:
+            return RenyiCurve.constant(math.inf)
 
     def log_delta(self, *, epsilon: float, tolerance: float = 1e-6) -> Bound:
         """log of delta(epsilon), for what floats cannot hold.
@@ -201,9 +214,9 @@ class Mechanism(ABC):
             try:
                 pair = self.pair(removed, added)
                 a, b = pair.log_delta(epsilon, tolerance)
-                if isinstance(pair, Product | Mixed | Largest) and self.attained() != self:
+                if self._only_above(pair):
                     a = self.attained().pair(removed, added).log_delta(epsilon, tolerance)[0]
-                    b = max(a, min(b, self.curve(removed, added).log_delta(epsilon=epsilon)))
+                    b = max(a, min(b, self._rival(removed, added).log_delta(epsilon=epsilon)))
             except NotCovered:
                 a, b, route = -math.inf, self.curve(removed, added).log_delta(epsilon=epsilon), "Rényi"
             low, high = max(low, a), max(high, b)
@@ -245,6 +258,9 @@ class Mechanism(ABC):
             if name == "add":
                 pair = pair.swap()
             a, b = profile_to_tradeoff(pair.profile(), rate)
+            if self._only_above(pair):
+                member = self.attained().pair(removed, added)
+                b = profile_to_tradeoff((member.swap() if name == "add" else member).profile(), rate)[1]
             low, high = min(low, a), min(high, b)
         return Bound(low, high, "false negative rate", relation=self.relation, route="pair")
 

@@ -16,8 +16,10 @@ from hush.errors import NotCovered
 from hush.mechanisms.choice import Exponential, RandomizedResponse, ReportNoisyMax
 from hush.mechanisms.compose import Parallel, Repeat, Sequence
 from hush.mechanisms.group import Group, Under
+from hush.mechanisms.iterate import ConvexLoss, CyclicGradientDescent, NoisyGradientDescent, NoisyIteration
 from hush.mechanisms.mechanism import Mechanism, require
 from hush.mechanisms.noise import DiscreteGaussian, DiscreteLaplace, Gaussian, Laplace
+from hush.mechanisms.one_pass import OnePassGradientDescent, RandomStop
 from hush.mechanisms.posterior import BetaPosterior, GaussianPosterior
 from hush.mechanisms.sampling import Poisson, Sampled
 from hush.mechanisms.skellam import Skellam
@@ -206,8 +208,39 @@ MECHANISMS = Codec(
 PARTS = Codec(lambda parts: [{"mechanism": _encode(KINDS, part), "times": times} for part, times in parts], _as_parts)
 SCHEME = Codec(lambda scheme: _encode(SCHEMES, scheme), lambda value: _decode(SCHEMES, value))
 
+LOSS = Codec(lambda loss: _encode(LOSSES, loss), lambda value: _decode(LOSSES, value))
+NUMBERS = Codec(
+    lambda values: [from_number(value) for value in values],
+    lambda value: [as_number(number) for number in as_list(value)],
+)
+
 SCHEMES: dict[str, Kind] = {"poisson": Kind(Poisson, {"rate": NUMBER})}
 """Every sampling scheme that survives a round trip."""
+
+LOSSES: dict[str, Kind] = {
+    "convex_loss": Kind(
+        ConvexLoss, dict.fromkeys(("smoothness", "strong_convexity", "lipschitz", "sensitivity"), NUMBER)
+    )
+}
+"""What a gradient descent declares of its loss."""
+
+DESCENT = {"loss": LOSS, "noise": NUMBER, "step_size": NUMBER}
+ITERATIONS: dict[str, Kind] = {
+    "noisy_iteration": Kind(
+        NoisyIteration,
+        {"sensitivities": NUMBERS, "deviations": NUMBERS, "contractions": NUMBERS, "relation": RELATION},
+    ),
+    "noisy_gradient_descent": Kind(
+        NoisyGradientDescent, DESCENT | {"records": WHOLE, "iterations": WHOLE, "diameter": NUMBER}
+    ),
+    "cyclic_gradient_descent": Kind(
+        CyclicGradientDescent,
+        DESCENT | {"batches": WHOLE, "batch_size": WHOLE, "epochs": WHOLE, "diameter": NUMBER},
+    ),
+    "one_pass_gradient_descent": Kind(OnePassGradientDescent, DESCENT | {"records": WHOLE}),
+    "random_stop": Kind(RandomStop, {"run": MECHANISM}),
+}
+"""Iterations whose last iterate is released."""
 
 KINDS: dict[str, Kind] = {
     "gaussian": Kind(Gaussian, {"noise_multiplier": NUMBER, "relation": RELATION}),
@@ -236,5 +269,6 @@ KINDS: dict[str, Kind] = {
     "sampled": Kind(Sampled, {"inner": MECHANISM, "scheme": SCHEME}, lambda inner, scheme: inner.on(scheme)),
     "group": Kind(Group, {"inner": MECHANISM, "size": WHOLE}, Group.of),
     "under": Kind(Under, {"inner": MECHANISM, "relation": RELATION}, Under.of),
+    **ITERATIONS,
 }
 """Every mechanism that survives a round trip: a new one is one entry."""
