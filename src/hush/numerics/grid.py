@@ -77,12 +77,12 @@ def discretise(
     if source.tails:
         p_above, q_above, p_below, q_below = source.tails(edges)
         p, q = cell_masses(p_above, p_below), cell_masses(q_above, q_below)
-        right = np.clip((p - q * np.exp(edges[:-1])) / -math.expm1(-step), 0.0, p)
+        right = np.clip((p - q * np.exp(np.minimum(edges[:-1], 700.0))) / -math.expm1(-step), 0.0, p)
         left = p - right
         upper[:-1] += left
         upper[1:] += right
         upper[0] += p_below[0]
-        known = q > 0  # where Q-mass underflowed there is no lower bound
+        known = (q > 0) & (edges[:-1] < 690)  # where Q-mass underflowed there is no lower bound
         lower += _contract(left * known, right * known, shrink)
         last_point = min(float(q_above[-1]) * math.exp(min(float(edges[-1]), 700.0)), float(p_above[-1]))
         lower[-1] += last_point

@@ -139,6 +139,11 @@ class Normals:
             lost=math.log(4 * len(still)) + float(nodes.log_weight.max()) - NEGLIGIBLE,
         )
 
+    @property
+    def _unit(self) -> float:
+        """The step at which a point stands for e^_log_unit(1.0)."""
+        return self.spacing or 1.0
+
     def _log_unit(self, step: float) -> float:
         """log of the mass that a point of density exp(-x^2/2) stands for."""
         return _log_unit_mass(self.spacing) if self.spacing else math.log(step / math.sqrt(2 * math.pi))
@@ -147,17 +152,15 @@ class Normals:
         """Losses and log-weights that serve all the tilts at once, to a few digits: for searches, not for bounds."""
         ends = [*self._intervals(float(tilts.max()))[0], *self._intervals(0.0)[0]]
         low, high = min(a for a, _ in ends), max(b for _, b in ends)
-        if self.spacing:
-            x = self.spacing * np.arange(math.floor(low / self.spacing), math.ceil(high / self.spacing) + 1)
-        else:
-            step = self._step(float(tilts.max()), 0.0, accuracy)
-            regions = [(low, high)]
-            if high - low > 2000 * step:
-                regions = _merged([r for tilt in [0.0, *tilts.tolist()] for r in self._intervals(tilt)[0]])
-                step = max(step, sum(b - a for a, b in regions) / 50_000)
-            x = self._lattice(regions, step)
+        step = self.spacing or self._step(float(tilts.max()), 0.0, accuracy)
+        regions = [(low, high)]
+        if high - low > 2000 * step:
+            regions = _merged([r for tilt in [0.0, *tilts.tolist()] for r in self._intervals(tilt)[0]])
+            fewer = max(1.0, sum(b - a for a, b in regions) / step / 50_000)
+            step *= math.ceil(fewer) if self.spacing else fewer
+        x = self._lattice(regions, step)
         log_above, log_below = _log_mixture(self.above, x), _log_mixture(self.below, x)
-        return log_above - log_below, log_above - 0.5 * x * x + self._log_unit(float(x[1] - x[0]))
+        return log_above - log_below, log_above - 0.5 * x * x + self._log_unit(1.0) + math.log(step / self._unit)
 
     def cost(self, tilt: float, reach: float, accuracy: float) -> float:
         step = self.spacing or self._step(tilt, reach, accuracy)
