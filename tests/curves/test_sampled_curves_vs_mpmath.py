@@ -36,9 +36,7 @@ def printed(mechanism: tuple[str, float], rate: float, order: int, theorem: str)
     if theorem == "without":
         spread = mpmath.inf if mechanism[0] == "gaussian" else mpmath.expm1(1 / mpmath.mpf(mechanism[1]))
         total = g**2 * mpmath.binomial(order, 2) * min(4 * (e[2] - 1), e[2] * min(2, spread**2))
-        total += mpmath.fsum(
-            g**j * mpmath.binomial(order, j) * e[j] * min(2, spread**j) for j in range(3, order + 1)
-        )
+        total += mpmath.fsum(g**j * mpmath.binomial(order, j) * e[j] * min(2, spread**j) for j in range(3, order + 1))
         return mpmath.log1p(total) / (order - 1)
     factor = 3 if theorem == "three" else 1
     total = mpmath.fsum(
