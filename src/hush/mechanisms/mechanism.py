@@ -239,14 +239,18 @@ class Mechanism(ABC):
         0.7404...
         """
         rate = number("tradeoff", "0 <= false_positive_rate <= 1", 0.0, 1.0, false_positive_rate=false_positive_rate)
-        low, high = 1 - rate, 1 - rate
+        low, high, route = 1 - rate, 1 - rate, "pair"
         for name, removed, added in self.neighbours():
-            pair = self.pair(removed, added)
-            if name == "add":
-                pair = pair.swap()
-            a, b = profile_to_tradeoff(pair.profile(), rate)
+            try:
+                pair = self.pair(removed, added)
+            except NotCovered:
+                # the curve that compares the record's presence to its absence covers both directions of the test
+                curve = self.curve(removed, added)
+                low, route = (low if name == "add" else min(low, curve.tradeoff(false_positive_rate=rate))), "Rényi"
+                continue
+            a, b = profile_to_tradeoff((pair.swap() if name == "add" else pair).profile(), rate)
             low, high = min(low, a), min(high, b)
-        return Bound(low, high, "false negative rate", relation=self.relation, route="pair")
+        return Bound(low, high, "false negative rate", relation=self.relation, route=route)
 
     def advantage(self) -> Bound:
         """The largest (true positive rate - false positive rate) of any attacker: delta at epsilon 0."""
