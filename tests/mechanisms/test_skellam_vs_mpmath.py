@@ -65,3 +65,14 @@ def test_close_to_gaussian_noise_of_its_variance() -> None:
     assert skellam.epsilon(delta=1e-6).upper == pytest.approx(gaussian.epsilon(delta=1e-6).upper, rel=1e-3)
     sampled = [m.on(hush.Poisson(rate=0.05)).renyi(orders=[8.0])[0] for m in (skellam, gaussian)]
     assert sampled[0] == pytest.approx(sampled[1], rel=1e-2)
+
+
+def test_deltas_beyond_the_table_have_no_lower_bound() -> None:
+    """The table ends at masses of 1e-290: what is charged there must not pass for a fact."""
+    assert hush.Skellam(2.0).epsilon(delta=1e-300).lower == 0.0
+    assert hush.Skellam(2.0).log_delta(epsilon=600.0).lower == -math.inf
+    for mechanism in (hush.Skellam(2.0), hush.Skellam(2.0).on(hush.Poisson(rate=0.1))):
+        for pair in mechanism.pairs().values():
+            totals = pair.tails(np.array([-1e9]))  # type: ignore[attr-defined]
+            assert totals[0][0] == pytest.approx(1.0, abs=1e-12)
+            assert totals[1][0] <= 1 + 1e-12

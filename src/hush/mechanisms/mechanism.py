@@ -162,7 +162,10 @@ class Mechanism(ABC):
                 a, b = pair.epsilon(log_delta, tolerance, low)
                 if isinstance(pair, Product | Mixed | Largest) and self.attained() != self:
                     a = self.attained().pair(removed, added).epsilon(log_delta, tolerance)[0]
-                    b = max(a, min(b, self.curve(removed, added).epsilon_at(log_delta)))
+                    curve = self._known_curve(removed, added)
+                    b = max(a, min(b, curve.epsilon_at(log_delta) if curve else math.inf))
+                if _cut_off(pair) and delta < CUT_OFF:
+                    a = 0.0
             except NotCovered:
                 a, b, route = 0.0, self.curve(removed, added).epsilon_at(log_delta), "Rényi"
             low, high = max(low, a), max(high, b)
@@ -203,11 +206,20 @@ class Mechanism(ABC):
                 a, b = pair.log_delta(epsilon, tolerance)
                 if isinstance(pair, Product | Mixed | Largest) and self.attained() != self:
                     a = self.attained().pair(removed, added).log_delta(epsilon, tolerance)[0]
-                    b = max(a, min(b, self.curve(removed, added).log_delta(epsilon=epsilon)))
+                    curve = self._known_curve(removed, added)
+                    b = max(a, min(b, curve.log_delta(epsilon=epsilon) if curve else 0.0))
+                if _cut_off(pair) and a < math.log(CUT_OFF):
+                    a = -math.inf
             except NotCovered:
                 a, b, route = -math.inf, self.curve(removed, added).log_delta(epsilon=epsilon), "Rényi"
             low, high = max(low, a), max(high, b)
         return low, high, route
+
+    def _known_curve(self, removed: Counts, added: Counts) -> RenyiCurve | None:
+        try:
+            return self.curve(removed, added)
+        except NotCovered:
+            return None
 
     def renyi(self, *, orders: Iterable[float]) -> np.ndarray:
         """Upper bounds on the Rényi divergence at each order >= 1 (1 is Kullback-Leibler, inf the max divergence).
@@ -268,6 +280,14 @@ class Mechanism(ABC):
         from hush.questions.statement import statement
 
         return statement(self, delta=delta, unit=unit)
+
+
+CUT_OFF = 1e-270
+"""Less mass than this at infinite loss may stand for the end of a table: it counts in upper bounds alone."""
+
+
+def _cut_off(pair: Pair) -> bool:
+    return 0 < pair.infinite < CUT_OFF
 
 
 def _tolerance(tolerance: float) -> float:
