@@ -7,7 +7,11 @@ from functools import cache
 
 import pytest
 
-from tests.truth.reference import CHECKED, Answer, Case, load
+from tests.truth import reference
+from tests.truth.curve_kinds import CHECKED_CURVES
+from tests.truth.reference import Answer, Case, load
+
+CHECKED = reference.CHECKED | CHECKED_CURVES
 
 CASES: dict[str, Case] = {case["id"]: case for name in ("cases.json", "amplification.json") for case in load(name)}
 COVERED = [name for name, case in CASES.items() if case["kind"] in CHECKED]

@@ -400,10 +400,8 @@ def tabulate(pair: Pair, points: int = 300) -> FinitePair:
         reaches.append(max(side.epsilon(log_delta, 1e-3)[1], 1e-9))
     if not all(math.isfinite(reach) for reach in reaches):
         raise NotCovered("a table of this profile needs a finite epsilon at some delta below 1")
-    sides = [
-        reach * np.concatenate([np.linspace(0, 1.1, points // 2), np.geomspace(1e-4, 0.1, points // 10)])
-        for reach in reaches
-    ]
+    steps = np.concatenate([np.linspace(0, 1.1, points // 2), np.geomspace(1e-4, 0.1, points // 10)])
+    sides = [reach * steps for reach in reaches]
     epsilons = np.unique(np.concatenate([sides[0], -sides[1]]))
     deltas = np.array([math.exp(sketch.log_delta(float(e), 1e-4)[1]) for e in epsilons])
     return FinitePair.from_profile(epsilons, np.maximum(deltas, -np.expm1(np.minimum(epsilons, 0.0))))

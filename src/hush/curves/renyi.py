@@ -6,6 +6,7 @@ import math
 from collections.abc import Callable, Iterable
 from dataclasses import dataclass, replace
 from functools import cache
+from numbers import Real
 from typing import overload
 
 import numpy as np
@@ -84,7 +85,8 @@ class RenyiCurve:
     @overload
     def __call__(self, order: Iterable[float]) -> Array: ...
     def __call__(self, order: float | Iterable[float]) -> float | Array:
-        orders = np.asarray(order if np.ndim(order) or isinstance(order, int | float) else list(order), dtype=float)  # type: ignore[arg-type]
+        given = order if np.ndim(order) or isinstance(order, Real) else list(order)  # type: ignore[arg-type]
+        orders = np.asarray(given, dtype=float)
         if not np.all(orders >= 1):
             raise InvalidParameter("A Rényi curve", "orders from 1 to infinity", order=order)
         values = np.asarray(self.function(orders.ravel()), dtype=float)

@@ -165,6 +165,8 @@ class Mechanism(ABC):
                 if self._only_above(pair):
                     a = self.attained().pair(removed, added).epsilon(log_delta, tolerance)[0]
                     b = max(a, min(b, self._rival(removed, added).epsilon_at(log_delta)))
+                if _cut_off(pair) and delta < CUT_OFF:
+                    a = 0.0
             except NotCovered:
                 a, b, route = 0.0, self.curve(removed, added).epsilon_at(log_delta), "Rényi"
             low, high = max(low, a), max(high, b)
@@ -217,6 +219,8 @@ class Mechanism(ABC):
                 if self._only_above(pair):
                     a = self.attained().pair(removed, added).log_delta(epsilon, tolerance)[0]
                     b = max(a, min(b, self._rival(removed, added).log_delta(epsilon=epsilon)))
+                if _cut_off(pair) and a < math.log(CUT_OFF):
+                    a = -math.inf
             except NotCovered:
                 a, b, route = -math.inf, self.curve(removed, added).log_delta(epsilon=epsilon), "Rényi"
             low, high = max(low, a), max(high, b)
@@ -252,17 +256,21 @@ class Mechanism(ABC):
         0.7404...
         """
         rate = number("tradeoff", "0 <= false_positive_rate <= 1", 0.0, 1.0, false_positive_rate=false_positive_rate)
-        low, high = 1 - rate, 1 - rate
+        low, high, route = 1 - rate, 1 - rate, "pair"
         for name, removed, added in self.neighbours():
-            pair = self.pair(removed, added)
-            if name == "add":
-                pair = pair.swap()
-            a, b = profile_to_tradeoff(pair.profile(), rate)
+            try:
+                pair = self.pair(removed, added)
+            except NotCovered:
+                # the curve that compares the record's presence to its absence covers both directions of the test
+                curve = self.curve(removed, added)
+                low, route = (low if name == "add" else min(low, curve.tradeoff(false_positive_rate=rate))), "Rényi"
+                continue
+            a, b = profile_to_tradeoff((pair.swap() if name == "add" else pair).profile(), rate)
             if self._only_above(pair):
                 member = self.attained().pair(removed, added)
                 b = profile_to_tradeoff((member.swap() if name == "add" else member).profile(), rate)[1]
             low, high = min(low, a), min(high, b)
-        return Bound(low, high, "false negative rate", relation=self.relation, route="pair")
+        return Bound(low, high, "false negative rate", relation=self.relation, route=route)
 
     def advantage(self) -> Bound:
         """The largest (true positive rate - false positive rate) of any attacker: delta at epsilon 0."""
@@ -280,6 +288,14 @@ class Mechanism(ABC):
         from hush.questions.statement import statement
 
         return statement(self, delta=delta, unit=unit)
+
+
+CUT_OFF = 1e-270
+"""Less mass than this at infinite loss may stand for the end of a table: it counts in upper bounds alone."""
+
+
+def _cut_off(pair: Pair) -> bool:
+    return 0 < pair.infinite < CUT_OFF
 
 
 def _tolerance(tolerance: float) -> float:

@@ -23,7 +23,7 @@ from hush.numerics.bessel import log_masses, log_ratios
 from hush.numerics.law import Array
 
 CUT = 1e-290
-"""P-mass beyond the table is charged as if it revealed everything; deltas below this are not resolved."""
+"""Mass beyond the table is charged as if it revealed everything; deltas as small as this get no lower bound."""
 
 MOST = 2e6
 """Past this order times shift the sum is too long, and the bound of Agarwal, Kairouz, Liu 2021 stands for it."""
@@ -60,7 +60,7 @@ class Skellam(Leaf):
         loss, log_q = _outcomes(self.variance, shift, 0.0, 680.0)
         mass = np.exp(loss + log_q)
         kept = mass > 1e-4 * CUT
-        return FinitePair(loss[kept], mass[kept], at_infinity=CUT, blur=1e-13)
+        return FinitePair(loss[kept], mass[kept], CUT, CUT, blur=1e-13)
 
     def curve(self, removed: Counts, added: Counts) -> RenyiCurve:
         """The sum at each order; samples by the theorem for mirror images: the pair ends where high orders go."""
