@@ -6,9 +6,12 @@ from hush.errors import HushError, InvalidParameter, NotCovered
 from hush.mechanisms.choice import Exponential, RandomizedResponse
 from hush.mechanisms.compose import Parallel, Repeat, Sequence
 from hush.mechanisms.group import Group
+from hush.mechanisms.local import KaryResponse, LocalDP, LocalRandomizer
 from hush.mechanisms.mechanism import Mechanism
 from hush.mechanisms.noise import DiscreteGaussian, DiscreteLaplace, Gaussian, Laplace
+from hush.mechanisms.reports import GaussianReport, LaplaceReport, UnaryEncoding
 from hush.mechanisms.sampling import Poisson, Sampled
+from hush.mechanisms.shuffle import Shuffled
 from hush.mechanisms.stated import TCDP, ZCDP, ApproxDP, FromPair, GaussianDP, PureDP, RenyiDP, from_profile
 from hush.questions.calibrate import Calibration, calibrate
 from hush.questions.explain import explain
@@ -27,10 +30,15 @@ __all__ = [
     "FromPair",
     "Gaussian",
     "GaussianDP",
+    "GaussianReport",
     "Group",
     "HushError",
     "InvalidParameter",
+    "KaryResponse",
     "Laplace",
+    "LaplaceReport",
+    "LocalDP",
+    "LocalRandomizer",
     "Mechanism",
     "NotCovered",
     "Parallel",
@@ -42,6 +50,8 @@ __all__ = [
     "Repeat",
     "Sampled",
     "Sequence",
+    "Shuffled",
+    "UnaryEncoding",
     "calibrate",
     "explain",
     "from_json",

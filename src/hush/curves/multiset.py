@@ -87,8 +87,8 @@ def stronger_clone(epsilon0: float, people: int, table: Array) -> Multiset:
     """
     if not covers_sums(epsilon0, table):
         raise NotCovered(
-            "the stronger clone needs (e^eps0 + 1) R(x)(y) >= R(x0)(y) + R(x1)(y) for all inputs and outputs (erratum of "
-            "Feldman, McMillan, Talwar 2023); the general clone holds for every randomizer"
+            "the stronger clone needs (e^eps0 + 1) R(x)(y) >= R(x0)(y) + R(x1)(y) for all inputs and outputs "
+            "(erratum of Feldman, McMillan, Talwar 2023); the general clone holds for every randomizer"
         )
     return two_sided(epsilon0, people, 1 / (math.exp(epsilon0) + 1))
 
@@ -106,7 +106,8 @@ def blanket_of_response(epsilon0: float, choices: int, people: int) -> Multiset:
     """k-ary randomized response: the privacy blanket, Balle, Bell, Gascón, Nissim 2019, Lemma 5.3, exactly.
 
     A report is a uniform choice with probability g = k/(e^eps0 + k - 1). The reports of others that are no such
-    choice are given away. Of those that are, the two answers in question matter; with two choices this is the stronger clone.
+    choice are given away. Of those that are, the two answers in question matter. With two choices this is the
+    stronger clone.
     """
     chance = 1 / (math.exp(epsilon0) + choices - 1)
     return two_sided(epsilon0, people, chance, Kind((choices - 2) * chance, 1.0, 0.0))
@@ -115,8 +116,8 @@ def blanket_of_response(epsilon0: float, choices: int, people: int) -> Multiset:
 def blanket_of_unary(epsilon0: float, choices: int, keep: float, flip: float, people: int) -> Multiset:
     """Unary encoding (a 1 stays with probability keep, a 0 turns with probability flip): its blanket, exactly.
 
-    The least probability of a vector over all inputs is that of an input at which it has a 0, or of any input where it has
-    none. Under the blanket the two bits in question are (1,0), (0,1), (1,1) or (0,0); only the first two tell.
+    The least probability of a vector over all inputs is that of an input at which it has a 0, or of any input where
+    it has none. Under the blanket the two bits in question are (1,0), (0,1), (1,1) or (0,0); only the first two tell.
     """
     ratio = (1 - keep) / (1 - flip)
     both = ratio * (flip**2 - flip**choices)
@@ -129,8 +130,8 @@ def blanket_of_unary(epsilon0: float, choices: int, keep: float, flip: float, pe
 def blanket_of_mass(epsilon0: float, mass: float, people: int) -> Multiset:
     """Any eps0-LDP randomizer whose blanket has exactly this mass: the worst case of Lemma 5.3 of Balle et al. 2019.
 
-    R(x)/blanket and R(x')/blanket lie in [mass, mass e^eps0] with mean 1. E(sum of r - e^eps r')_+ is convex in each and
-    submodular in both, so it is largest at the corners, and with the two as opposed as their means allow.
+    R(x)/blanket and R(x')/blanket lie in [mass, mass e^eps0] with mean 1. E(sum of r - e^eps r')_+ is convex in
+    each and submodular in both, so it is largest at the corners, and with the two as opposed as their means allow.
     """
     growth = math.exp(epsilon0)
     if not 1 / growth <= mass <= 1:
@@ -147,8 +148,8 @@ def blanket_of_mass(epsilon0: float, mass: float, people: int) -> Multiset:
 def others_elsewhere(epsilon0: float, chance: float, people: int, scale: float = 1.0) -> Multiset:
     """Everyone else holds a third value and reports each of two tell-tale answers with this chance.
 
-    The record's own answer is scale e^eps0 times as likely as theirs, the opposite one scale times. All other answers are
-    merged, which can only lose. Attained by k-ary randomized response (scale 1) and unary encoding.
+    The record's own answer is scale e^eps0 times as likely as theirs, the opposite one scale times. All other answers
+    are merged, which can only lose. Attained by k-ary randomized response (scale 1) and unary encoding.
     """
     rest = 1 - 2 * chance
     told = scale * chance * (1 + math.exp(epsilon0))
@@ -171,7 +172,7 @@ def others_agree(epsilon0: float, own: float, opposite: float, people: int) -> M
 
 
 def one_bit(people: int, among_others: float, with_record: float) -> Multiset:
-    """Everyone else and Q's record send a 1 with the chance `among_others`, P's record with the chance `with_record`."""
+    """Everyone else and Q's record send a 1 with the chance `among_others`, P's record with `with_record`."""
     up, down = with_record / among_others, (1 - with_record) / (1 - among_others)
     kinds = (Kind(among_others, 1.0, math.log(up)), Kind(1 - among_others, 1.0, math.log(down)))
     return Multiset(people, kinds)
@@ -181,8 +182,8 @@ def one_bit(people: int, among_others: float, with_record: float) -> Multiset:
 class BinaryResponses:
     """Binary randomized response, exactly: the worst over how many of the others hold either value.
 
-    With k ones among n people the number of ones reported has the law nu_k. Neighbours are nu_k and nu_{k+1}; all k are tried.
-    Everyone else holding the value of P's record (k = 0) is the worst at small delta only.
+    With k ones among n people the number of ones reported has the law nu_k. Neighbours are nu_k and nu_{k+1}; all k are
+    tried. That everyone else holds the value of P's record (k = 0) is often, but not always, the worst.
     """
 
     epsilon0: float

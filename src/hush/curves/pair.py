@@ -58,7 +58,7 @@ class Pair(ABC):
         raise NotCovered(f"{type(self).__name__} has no analytic law of its loss; it is composed through a table")
 
     def table(self) -> Pair | None:
-        """A finite pair above this one, for compositions, where the pair knows a better one than its profile's samples."""
+        """A finite pair above this one, for compositions, where it is known better than by sampling the profile."""
         return None
 
     def epsilon(self, log_delta: float, tolerance: float = 1e-9, floor: float = 0.0) -> Interval:

@@ -1,4 +1,4 @@
-"""The pair of shuffled local reports: every certificate that holds from above, every example that attains from below."""
+"""The pair of shuffled local reports: certificates that hold from above, examples that are attained from below."""
 
 from __future__ import annotations
 
@@ -55,8 +55,9 @@ class ShuffledPair(Pair):
     """The largest loss: that of one report."""
     report: Pair
     """What one report reveals without the shuffle."""
-    witness: FinitePair
-    """A pair that some randomizer and data attain; it stays exact when it is composed."""
+    people: int
+    bit: tuple[float, float]
+    """Chance of a 1 among others and for Q, and for P: one bit of each report, which some data attain."""
 
     @property
     def max_loss(self) -> float:
@@ -135,6 +136,11 @@ class ShuffledPair(Pair):
         """From above by the table; no lower end is claimed."""
         return 0.0, min(self._table.renyi(order)[1], self.report.renyi(order)[1])
 
+    @cached_property
+    def witness(self) -> FinitePair:
+        """A pair that some randomizer and data attain; it stays exact when it is composed."""
+        return bit_pair(self.people, *self.bit)
+
     def table(self) -> FinitePair:
         return self._table
 
@@ -150,13 +156,11 @@ class ShuffledPair(Pair):
         if math.isfinite(self.largest):
             epsilons, deltas = np.append(epsilons, self.largest), np.append(deltas, 0.0)
         mirrored = -np.expm1(-epsilons[:0:-1]) + np.exp(-epsilons[:0:-1]) * deltas[:0:-1]
-        return FinitePair.from_profile(
-            np.concatenate([-epsilons[:0:-1], epsilons]), np.concatenate([mirrored, deltas])
-        )
+        return FinitePair.from_profile(np.concatenate([-epsilons[:0:-1], epsilons]), np.concatenate([mirrored, deltas]))
 
 
 def bit_pair(people: int, among_others: float, with_record: float) -> FinitePair:
-    """n reported bits, 1 with the chance `among_others`, but P's record with the chance `with_record`: merged to few atoms.
+    """n reported bits, 1 with the chance `among_others`, but P's record with `with_record`; merged to few atoms.
 
     >>> round(bit_pair(1, 0.25, 0.75).max_loss, 12)
     1.098612288668
@@ -177,10 +181,11 @@ def bit_pair(people: int, among_others: float, with_record: float) -> FinitePair
 
 @dataclass(frozen=True)
 class ApproximateClone:
-    """Any (eps0, delta0)-LDP randomizer, for every point of one report's profile: Feldman, McMillan, Talwar 2021, Thm 3.8.
+    """Any (eps0, delta0)-LDP randomizer, at the best point of one report's profile.
 
-    R(x0) and R(x1) are within d = delta0/(e^eps0+1) of two that are eps0-close (Dwork, Roth 2014, Lemma 3.17), and every
-    other R(x) within e^-eps0 (delta0 + d) of one that has their clones. So delta <= delta_clone + (1 + e^eps) times the sum.
+    After Feldman, McMillan, Talwar 2021, Thm 3.8. R(x0) and R(x1) are within d = delta0/(e^eps0+1) of two that are
+    eps0-close (Dwork, Roth 2014, Lemma 3.17), and every other R(x) within e^-eps0 (delta0 + d) of one that has their
+    clones. So delta <= delta_clone + (1 + e^eps) (d + (n-1) e^-eps0 (delta0 + d)).
     """
 
     report: Pair
@@ -213,9 +218,8 @@ class ApproximateClone:
 class HoeffdingBlanket:
     """The generic blanket bound with Hoeffding's inequality: Balle, Bell, Gascón, Nissim 2019, Thm 5.3's proof.
 
-    delta <= (1/(g n)) E_{m ~ Bin(n, g)} int_0^inf exp(-2 (t + m a)^2/(m b^2)) dt, a = e^eps - 1, b = range (e^eps0 - 1)(1 + e^eps).
-    The blanket's mass is at least g = e^-eps0 and at most 1: the first goes into the binomial, the second into the range.
-    One number may stand for both only where it is the mass itself, `mass`.
+    delta <= (1/(g n)) E_{m ~ Bin(n, g)} int_0^inf exp(-2 (t + m a)^2/(m b^2)) dt with a = e^eps - 1 and
+    b = G (e^eps0 - 1)(1 + e^eps). The blanket's mass is at least g = e^-eps0 and at most G = 1. One number may stand for both only where it is the mass itself, `mass`.
     """
 
     epsilon0: float
@@ -238,7 +242,7 @@ class HoeffdingBlanket:
 
 
 def clone_closed_form(epsilon0: float, people: int, delta: float) -> float:
-    """Feldman, McMillan, Talwar 2021, Thm 3.1: epsilon in closed form, for comparison; needs eps0 <= log(n/(16 log(4/delta))).
+    """Feldman, McMillan, Talwar 2021, Thm 3.1: epsilon in closed form, for comparison.
 
     >>> clone_closed_form(1.0, 10_000, 1e-6)
     0.21381...
@@ -247,7 +251,9 @@ def clone_closed_form(epsilon0: float, people: int, delta: float) -> float:
         raise InvalidParameter("clone_closed_form", "0 < delta < 1", delta=delta)
     limit = people / (16 * math.log(4 / delta))
     if limit <= 1 or epsilon0 > math.log(limit):
-        raise NotCovered("the closed form needs epsilon0 <= log(people/(16 log(4/delta))); the clone pair has no such limit")
+        raise NotCovered(
+            "the closed form needs epsilon0 <= log(people/(16 log(4/delta))); the clone pair has no such limit"
+        )
     growth = math.exp(epsilon0)
     inner = 8 * math.sqrt(growth * math.log(4 / delta) / people) + 8 * growth / people
     return math.log1p((growth - 1) / (growth + 1) * inner)

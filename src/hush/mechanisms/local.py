@@ -153,7 +153,9 @@ class LocalDP(LocalRandomizer):
         return 1 / (math.exp(self.epsilon_) + 1), 1 / (1 + math.exp(-self.epsilon_))
 
     def derivation(self) -> Step:
-        return Step(str(self), "dominated by randomized response: Kairouz, Oh, Viswanath 2015", "the stated epsilon holds")
+        return Step(
+            str(self), "dominated by randomized response: Kairouz, Oh, Viswanath 2015", "the stated epsilon holds"
+        )
 
     def __str__(self) -> str:
         return f"local reports of {self.epsilon_:g}-LDP"

@@ -9,7 +9,15 @@ import numpy as np
 from scipy import special
 
 from hush.curves.finite import FinitePair
-from hush.curves.multiset import Plain, blanket_of_mass, blanket_of_unary, clone, one_bit, others_agree, others_elsewhere
+from hush.curves.multiset import (
+    Plain,
+    blanket_of_mass,
+    blanket_of_unary,
+    clone,
+    one_bit,
+    others_agree,
+    others_elsewhere,
+)
 from hush.curves.normal import NormalPair
 from hush.curves.pair import Pair
 from hush.curves.relation import Relation
@@ -186,8 +194,8 @@ class LaplaceReport(LocalRandomizer):
 class GaussianReport(LocalRandomizer):
     """Each person's number in [0, 1] with Gaussian noise of this deviation.
 
-    No epsilon bounds the loss of one report, so the clones and the blanket of pure randomizers do not apply; what does is the clone
-    of (epsilon, delta)-LDP randomizers, which charges delta for every person.
+    No epsilon bounds the loss of one report, so what holds for pure randomizers does not apply. What does is the
+    clone of (epsilon, delta)-LDP randomizers, which charges delta for every person.
 
     >>> GaussianReport(deviation=4.0).shuffled(people=100_000).epsilon(delta=1e-6).upper
     0.0...
@@ -238,7 +246,9 @@ class GaussianReport(LocalRandomizer):
         return self.deviation / math.sqrt(people)
 
     def derivation(self) -> Step:
-        return Step(str(self), "two normal laws at distance 1: Balle, Wang 2018, Thm 8", "one number in [0, 1] a person")
+        return Step(
+            str(self), "two normal laws at distance 1: Balle, Wang 2018, Thm 8", "one number in [0, 1] a person"
+        )
 
     def __str__(self) -> str:
         return f"each person's number in [0, 1] with Gaussian noise of deviation {self.deviation:g}"

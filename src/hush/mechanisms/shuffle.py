@@ -8,7 +8,7 @@ from functools import lru_cache
 from hush.curves.multiset import Plain
 from hush.curves.pair import Pair
 from hush.curves.relation import Relation
-from hush.curves.shuffled import Named, ShuffledPair, bit_pair
+from hush.curves.shuffled import Named, ShuffledPair
 from hush.errors import InvalidParameter, NotCovered
 from hush.mechanisms.checks import count
 from hush.mechanisms.local import LocalRandomizer
@@ -25,7 +25,8 @@ def _pair(randomizer: LocalRandomizer, people: int) -> ShuffledPair:
         listed=randomizer.listed(people) if people > 1 else (),
         largest=randomizer.largest,
         report=randomizer.report(),
-        witness=bit_pair(people, *randomizer.bit()),
+        people=people,
+        bit=randomizer.bit(),
     )
 
 
@@ -66,7 +67,7 @@ class Shuffled(Leaf):
         return Step(
             f"the reports of {self.people} people, shuffled",
             f"{names}: Feldman, McMillan, Talwar 2021 (clones); Balle, Bell, Gascón, Nissim 2019 (privacy blanket)",
-            "the shuffler tells nobody who sent what, everyone follows the protocol, and the number of people is public",
+            "the shuffler tells nobody who sent what, everyone keeps to the protocol, the number of people is public",
             (self.randomizer.derivation(),),
         )
 

@@ -111,8 +111,8 @@ FAR_TAIL_SLACK = 1e-9
 def excess(count: Array, chance: float, level: Array) -> tuple[Array, Array]:
     """E(X - level)_+ of binomial X, and a bound on its absolute error.
 
-    De Moivre: E[X - np; X >= m] = m (1-p) b(m). So the excess is m (1-p) b(m) - (level - np) P(X >= m): two numbers that
-    cancel only to a share of 1/z^2, z the level in deviations.
+    De Moivre: E[X - np; X >= m] = m (1-p) b(m). So the excess is m (1-p) b(m) - (level - np) P(X >= m): two numbers
+    that cancel only to a share of 1/z^2, z the level in deviations.
 
     >>> value, error = excess(np.array([2.0]), 0.5, np.array([1.0]))
     >>> round(float(value[0]), 12)

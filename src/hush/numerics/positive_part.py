@@ -1,7 +1,8 @@
 """E(V_1 + ... + V_n)_+ of independent equal variables with few values, certified from both sides.
 
 Two ways. `direct` adds binomial tails: for up to some 1e5 trials, where lattices matter. `along_line` is one line
-integral, E(S)_+ = (1/2 pi) int M(c+iy)^n / (c+iy)^2 dy: for any number of trials. Every error term is added to the answer.
+integral, E(S)_+ = (1/2 pi) int M(c+iy)^n / (c+iy)^2 dy: for any number of trials. All error terms are
+added to the answer.
 """
 
 from __future__ import annotations
@@ -158,15 +159,10 @@ def along_line(trials: Trials, tolerance: float = 1e-10) -> Interval:
     if line is None:
         return -math.inf, _markov(trials)
     step, alias = line.step()
-    periods = 1
-    for _ in range(2):
-        nodes, missed = line.nodes(step, periods)
-        main = line.spectrum(nodes * step)
-        total = step / (2 * math.pi) * (1 / line.c**2 + 2 * float(main.real.sum()))
-        if missed <= 0.2 * tolerance * total:
-            break
-        periods = min(PEAKS, math.ceil(periods * missed / (0.2 * tolerance * max(total, 1e-300))))
-    size = step / (2 * math.pi) * (1 / line.c**2 + 2 * float(np.abs(main).sum()))
+    total, size, missed = line.sum(step, 1)
+    wanted = 0.2 * tolerance * max(total, 1e-300)
+    if missed > wanted:
+        total, size, missed = line.sum(step, min(PEAKS, math.ceil(missed / wanted)))
     error = alias + missed + size * 1e-13 + abs(total) * line.rounding
     low = math.log(total - error) + line.log_scale if total > error else -math.inf
     return low, math.log(total + error) + line.log_scale
@@ -241,6 +237,14 @@ class _Line:
         else:
             return 2 * math.pi / period, math.inf
         return 2 * math.pi / period, behind + ahead
+
+    def sum(self, step: float, periods: int) -> tuple[float, float, float]:
+        """The trapezoid sum, the sum of its terms' sizes, and a bound on the terms that were left out."""
+        nodes, missed = self.nodes(step, periods)
+        main = self.spectrum(nodes * step)
+        ends = (1 / self.c**2 + 2 * float(part.sum()) for part in (main.real, np.abs(main)))
+        total, size = (step / (2 * math.pi) * end for end in ends)
+        return total, size, missed
 
     def nodes(self, step: float, periods: int) -> tuple[Array, float]:
         """Places (whole multiples of the step, above 0) that matter, and a bound on the scaled sum over all others."""
