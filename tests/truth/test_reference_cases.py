@@ -7,7 +7,11 @@ from functools import cache
 
 import pytest
 
-from tests.truth.reference import CHECKED, Answer, Case, load
+from tests.truth import reference
+from tests.truth.reference import Answer, Case, load
+from tests.truth.shuffling import SHUFFLING
+
+CHECKED = {**reference.CHECKED, **SHUFFLING}
 
 CASES: dict[str, Case] = {case["id"]: case for name in ("cases.json", "amplification.json") for case in load(name)}
 COVERED = [name for name, case in CASES.items() if case["kind"] in CHECKED]
@@ -27,13 +31,6 @@ NOT_BUILT = {
     "alloc_renyi": "allocation",
     "ablq_shuffle_lower": "shuffled batches",
     "bnb_max_event_lower": "balls and bins",
-    "shuffle_2rr_eps": "shuffling",
-    "shuffle_2rr_exact": "shuffling",
-    "shuffle_blanket_hoeffding": "shuffling",
-    "shuffle_blanket_krr": "shuffling",
-    "shuffle_clone_delta": "shuffling",
-    "shuffle_clone_eps": "shuffling",
-    "shuffle_krr_exact": "shuffling",
     "altschuler_talwar_fullbatch": "noisy iteration",
     "cni_optimal_rdp": "noisy iteration",
     "fmtt2018_pnsgd": "noisy iteration",

@@ -194,14 +194,23 @@ class BinaryResponses:
 
     def log_delta(self, epsilon: float, tolerance: float = 1e-10) -> Interval:
         laws = _binary_laws(self.epsilon0, self.people)
-        gap = laws[:-1] - math.exp(epsilon) * laws[1:]
-        delta = float(np.maximum(gap, 0.0).sum(axis=1).max()) if epsilon < self.epsilon0 else 0.0
-        # every probability is a sum of positive products: relative error below n units, then one subtraction
-        error = 8 * UNIT * (self.people + 4) * 2 * math.exp(epsilon)
-        size = float((np.where(gap > 0, laws[:-1], 0.0)).sum(axis=1).max())
-        wrong = error * size
-        low = math.log(delta - wrong) if delta > wrong else -math.inf
-        return low, (min(math.log(delta + wrong), 0.0) if delta > 0 else -math.inf)
+        return self._worst(laws[:-1], laws[1:], epsilon)
+
+    def log_delta_given(self, ones: int, epsilon: float, *, reverse: bool = False) -> Interval:
+        """For one choice of data: so many of the others hold 1, P's record holds 0 and Q's 1 (or the reverse)."""
+        laws = _binary_laws(self.epsilon0, self.people)
+        first, second = laws[ones : ones + 1], laws[ones + 1 : ones + 2]
+        return self._worst(second, first, epsilon) if reverse else self._worst(first, second, epsilon)
+
+    def _worst(self, p: Array, q: Array, epsilon: float) -> Interval:
+        """Bounds on the largest hockey stick of the rows: probabilities are sums of positive products."""
+        if epsilon >= self.epsilon0:
+            return -math.inf, -math.inf
+        gap = p - math.exp(epsilon) * q
+        share = 8 * UNIT * (self.people + 8)
+        low = float((np.maximum(gap - share * p, 0.0)).sum(axis=1).max())
+        high = float((np.maximum(gap + share * p, 0.0)).sum(axis=1).max())
+        return math.log(low) if low > 0 else -math.inf, min(math.log(max(high, 1e-290)), 0.0)
 
 
 _LAWS: dict[tuple[float, int], Array] = {}

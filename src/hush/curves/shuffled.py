@@ -219,7 +219,8 @@ class HoeffdingBlanket:
     """The generic blanket bound with Hoeffding's inequality: Balle, Bell, Gascón, Nissim 2019, Thm 5.3's proof.
 
     delta <= (1/(g n)) E_{m ~ Bin(n, g)} int_0^inf exp(-2 (t + m a)^2/(m b^2)) dt with a = e^eps - 1 and
-    b = G (e^eps0 - 1)(1 + e^eps). The blanket's mass is at least g = e^-eps0 and at most G = 1. One number may stand for both only where it is the mass itself, `mass`.
+    b = G (e^eps0 - 1)(1 + e^eps). The blanket's mass is at least g = e^-eps0 and at most G = 1. One number
+    may stand for both only where it is the mass itself, `mass`.
     """
 
     epsilon0: float

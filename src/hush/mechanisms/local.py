@@ -87,25 +87,25 @@ class LocalRandomizer(Leaf):
         return Product.of([(self.report(), self.steps(removed, added))])
 
 
-def _local_epsilon(who: str, epsilon: object) -> float:
+def checked_epsilon(who: str, epsilon: object) -> float:
     return number(who, "0.0001 <= epsilon <= 30", 1e-4, 30.0, epsilon=epsilon)
 
 
-def _choices(who: str, choices: Any) -> int:
+def checked_choices(who: str, choices: Any) -> int:
     value = count(who, 2, choices=choices)
     if value > 10**6:
         raise InvalidParameter(who, "choices <= 1000000", choices=choices)
     return value
 
 
-def _values(who: str, values: Any, choices: int) -> Array:
+def checked_values(who: str, values: Any, choices: int) -> Array:
     found = np.asarray(values)
     if found.ndim != 1 or not np.issubdtype(found.dtype, np.integer) or not np.all((found >= 0) & (found < choices)):
         raise InvalidParameter(who, f"whole numbers from 0 to {choices - 1}, one a person", values=values)
     return found
 
 
-def _numbers(who: str, values: Any) -> Array:
+def checked_numbers(who: str, values: Any) -> Array:
     found = np.asarray(values, dtype=float)
     if found.ndim != 1 or not np.all((found >= 0) & (found <= 1)):
         raise InvalidParameter(who, "numbers from 0 to 1, one a person", values=values)
@@ -124,7 +124,7 @@ class LocalDP(LocalRandomizer):
     relation: Relation = field(init=False, default=Relation.REPLACE)
 
     def __init__(self, epsilon: float) -> None:
-        object.__setattr__(self, "epsilon_", _local_epsilon("LocalDP", epsilon))
+        object.__setattr__(self, "epsilon_", checked_epsilon("LocalDP", epsilon))
         object.__setattr__(self, "relation", Relation.REPLACE)
 
     @property
@@ -174,8 +174,8 @@ class KaryResponse(LocalRandomizer):
     relation: Relation = field(init=False, default=Relation.REPLACE)
 
     def __init__(self, *, epsilon: float, choices: int = 2) -> None:
-        object.__setattr__(self, "epsilon_", _local_epsilon("KaryResponse", epsilon))
-        object.__setattr__(self, "choices", _choices("KaryResponse", choices))
+        object.__setattr__(self, "epsilon_", checked_epsilon("KaryResponse", epsilon))
+        object.__setattr__(self, "choices", checked_choices("KaryResponse", choices))
         object.__setattr__(self, "relation", Relation.REPLACE)
 
     @property
@@ -226,14 +226,14 @@ class KaryResponse(LocalRandomizer):
 
     def encode(self, values: Array, source: Source) -> Array:
         """One report a person, for values 0 .. choices-1."""
-        found = _values("KaryResponse", values, self.choices)
+        found = checked_values("KaryResponse", values, self.choices)
         chance = source.random((2, len(found)))
         shift = 1 + np.floor(chance[1] * (self.choices - 1)).astype(int)
         return np.where(chance[0] < self.own, found, (found + shift) % self.choices)
 
     def frequencies(self, reports: Array) -> Array:
         """Unbiased estimates of how frequent each value is."""
-        found = _values("KaryResponse", reports, self.choices)
+        found = checked_values("KaryResponse", reports, self.choices)
         return (np.bincount(found, minlength=self.choices) / len(found) - self.other) / (self.own - self.other)
 
     def standard_error(self, people: int) -> float:

@@ -25,7 +25,15 @@ from hush.curves.segment import SegmentPair
 from hush.curves.shuffled import ApproximateClone, Named
 from hush.errors import InvalidParameter
 from hush.mechanisms.checks import number
-from hush.mechanisms.local import Array, LocalRandomizer, Source, _choices, _local_epsilon, _numbers, _values
+from hush.mechanisms.local import (
+    Array,
+    LocalRandomizer,
+    Source,
+    checked_choices,
+    checked_epsilon,
+    checked_numbers,
+    checked_values,
+)
 from hush.mechanisms.mechanism import Step
 
 
@@ -48,8 +56,8 @@ class UnaryEncoding(LocalRandomizer):
     def __init__(self, *, epsilon: float, choices: int, optimised: bool = True) -> None:
         if not isinstance(optimised, bool):
             raise InvalidParameter("UnaryEncoding", "optimised True or False", optimised=optimised)
-        object.__setattr__(self, "epsilon_", _local_epsilon("UnaryEncoding", epsilon))
-        object.__setattr__(self, "choices", _choices("UnaryEncoding", choices))
+        object.__setattr__(self, "epsilon_", checked_epsilon("UnaryEncoding", epsilon))
+        object.__setattr__(self, "choices", checked_choices("UnaryEncoding", choices))
         object.__setattr__(self, "optimised", optimised)
         object.__setattr__(self, "relation", Relation.REPLACE)
 
@@ -100,7 +108,7 @@ class UnaryEncoding(LocalRandomizer):
 
     def encode(self, values: Array, source: Source) -> Array:
         """A row of bits a person, for values 0 .. choices-1."""
-        found = _values("UnaryEncoding", values, self.choices)
+        found = checked_values("UnaryEncoding", values, self.choices)
         chance = np.full((len(found), self.choices), self.flip)
         chance[np.arange(len(found)), found] = self.keep
         return (source.random((len(found), self.choices)) < chance).astype(np.int8)
@@ -171,7 +179,7 @@ class LaplaceReport(LocalRandomizer):
 
     def encode(self, values: Array, source: Source) -> Array:
         """One noisy number a person. Noise made of floats is for simulations: a release needs exact noise."""
-        found = _numbers("LaplaceReport", values)
+        found = checked_numbers("LaplaceReport", values)
         centred = source.random((len(found),)) - 0.5
         return found - self.scale * np.sign(centred) * np.log1p(-2 * np.abs(centred))
 
@@ -234,7 +242,7 @@ class GaussianReport(LocalRandomizer):
 
     def encode(self, values: Array, source: Source) -> Array:
         """One noisy number a person. Noise made of floats is for simulations: a release needs exact noise."""
-        found = _numbers("GaussianReport", values)
+        found = checked_numbers("GaussianReport", values)
         return found + self.deviation * special.ndtri(np.maximum(source.random((len(found),)), 1e-300))
 
     def mean(self, reports: Array) -> float:

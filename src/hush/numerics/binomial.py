@@ -103,7 +103,7 @@ def window(count: int, chance: float, log_cut: float) -> tuple[int, int]:
 
 
 TAIL_SLACK = 2e-11
-"""Relative error granted to scipy's incomplete beta function for counts up to 3e5 (measured: 1e-12)."""
+"""Relative error granted to scipy's incomplete beta function for counts up to 2e6 (measured: 2e-12)."""
 FAR_TAIL_SLACK = 1e-9
 """The same for counts up to 1e10 (measured: 2e-11)."""
 
@@ -126,7 +126,7 @@ def excess(count: Array, chance: float, level: Array) -> tuple[Array, Array]:
     tail = np.where(safe > 0, special.betainc(np.maximum(safe, 1.0), np.maximum(n - safe, 0.0) + 1, chance), 1.0)
     first, second = safe * (1 - chance) * density, (level - n * chance) * tail
     spread = np.sqrt(n * chance * (1 - chance))
-    slack = TAIL_SLACK if float(n.max(initial=0.0)) <= 3e5 else FAR_TAIL_SLACK
+    slack = TAIL_SLACK if float(n.max(initial=0.0)) <= 2e6 else FAR_TAIL_SLACK
     far = np.abs(level - n * chance) / np.maximum(spread, 1.0)
     error = slack * (first + np.abs(second)) + 16 * UNIT * (spread * far + far * far) * first + 8 * UNIT * n * tail
     # Where rounding put the level on the wrong side of a whole number, b(m) times the rounding of the level is missed.

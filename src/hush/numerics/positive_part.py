@@ -21,6 +21,8 @@ Interval = tuple[float, float]
 
 DIRECT = 300_000
 """Trials up to which tails are added where one count has to be summed over."""
+DIRECT_FINE = 1_200_000
+"""The same where more than eight digits are asked for."""
 DIRECT_TWICE = 400
 """The same where two counts have to be summed over."""
 SINGLE = 10**10
@@ -63,7 +65,7 @@ def log_positive_part(trials: Trials, tolerance: float = 1e-10) -> Interval:
     drift = len(lively) - 2
     still = 1 - sum(chance for _, chance in lively)
     levels = max(drift, 0) + (still > 1e-12)
-    most = (SINGLE, DIRECT, DIRECT_TWICE)[min(levels, 2)]
+    most = (SINGLE, DIRECT if tolerance > 1e-8 else DIRECT_FINE, DIRECT_TWICE)[min(levels, 2)]
     quick = tolerance >= 1e-4 and trials.count >= ENOUGH
     if len(lively) == 1 or (trials.count <= most and not quick):
         return direct(trials)

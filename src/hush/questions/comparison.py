@@ -27,8 +27,8 @@ WHY = {
     "Rényi": "Markov's inequality at one order: valid but loose, and without a lower end",
     "clone": "the general clone of Feldman, McMillan, Talwar 2021: for every local randomizer of this epsilon",
     "stronger clone": "Feldman, McMillan, Talwar 2023 with its erratum: this randomizer has the property that it needs",
-    "blanket": "Balle, Bell, Gascón, Nissim 2019, Lemma 5.3, summed exactly: what all reports have in common hides each",
-    "blanket, Hoeffding": "the same lemma with Hoeffding's inequality: any randomizer, but the mass is known only to be 1 at most",
+    "blanket": "Balle, Bell, Gascón, Nissim 2019, Lemma 5.3, summed exactly: what all reports share hides each",
+    "blanket, Hoeffding": "the same lemma with Hoeffding's inequality: any randomizer, whatever its mass",
     "clone of (eps, delta)": "Feldman, McMillan, Talwar 2021, Thm 3.8: delta of one report is charged for every person",
     "clone, closed form": "Feldman, McMillan, Talwar 2021, Thm 3.1: what fits in one line",
     "exact": "all data of all others tried",
@@ -43,9 +43,7 @@ def why(route: str) -> str:
     return ATTAINED if route.startswith("attained") else WHY[route.removesuffix(" (from below)")]
 
 
-ATTAINED = (
-    "what an attacker can learn from one choice of randomizer and data that the declaration allows: epsilon is no less"
-)
+ATTAINED = "what is learnt from one choice of randomizer and data that the declaration allows: epsilon is no less"
 
 
 @dataclass(frozen=True)
