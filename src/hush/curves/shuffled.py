@@ -152,7 +152,7 @@ class ShuffledPair(Pair):
             raise NotCovered("a table of this profile needs a finite epsilon at delta 1e-13")
         places = reach * np.concatenate([np.linspace(0, 1.1, 181), np.geomspace(1e-3, 0.1, 20)])
         epsilons = np.unique(places[places < self.largest])
-        deltas = np.array([math.exp(self._upper(float(e), 1e-4)) for e in epsilons])
+        deltas = np.array([math.exp(self._upper(float(e), COARSE)) for e in epsilons])
         if math.isfinite(self.largest):
             epsilons, deltas = np.append(epsilons, self.largest), np.append(deltas, 0.0)
         mirrored = -np.expm1(-epsilons[:0:-1]) + np.exp(-epsilons[:0:-1]) * deltas[:0:-1]

@@ -62,12 +62,15 @@ def log_positive_part(trials: Trials, tolerance: float = 1e-10) -> Interval:
     lively = trials.lively
     if not lively or lively[0][0] <= 0:
         return -math.inf, -math.inf
+    if len(lively) == 1:
+        mean = _markov(trials)
+        return mean - 8 * UNIT * (1 + abs(mean)), mean + 8 * UNIT * (1 + abs(mean))
     drift = len(lively) - 2
     still = 1 - sum(chance for _, chance in lively)
     levels = max(drift, 0) + (still > 1e-12)
     most = (SINGLE, DIRECT if tolerance > 1e-8 else DIRECT_FINE, DIRECT_TWICE)[min(levels, 2)]
     quick = tolerance >= 1e-4 and trials.count >= ENOUGH
-    if len(lively) == 1 or (trials.count <= most and not quick):
+    if trials.count <= most and not quick:
         return direct(trials)
     return along_line(trials, tolerance)
 
@@ -82,8 +85,7 @@ def direct(trials: Trials) -> Interval:
     lower all are merged in their mean (Jensen, both ways, trial by trial).
     """
     lively = trials.lively
-    top = lively[0]
-    bottom = lively[-1] if len(lively) > 1 else (-1e-300, 0.0)
+    top, bottom = lively[0], lively[-1]
     between = lively[1:-1]
     if any(value > 0 for value, _ in between):
         raise ValueError("one value may be positive")
