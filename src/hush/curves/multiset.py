@@ -17,6 +17,7 @@ from hush.curves.pair import Interval, Pair
 from hush.errors import InvalidParameter, NotCovered
 from hush.numerics.law import UNIT, Array
 from hush.numerics.positive_part import Trials, log_positive_part
+from hush.numerics.ridge import log_largest
 
 
 class Profile(Protocol):
@@ -211,6 +212,26 @@ class BinaryResponses:
         low = float((np.maximum(gap - share * p, 0.0)).sum(axis=1).max())
         high = float((np.maximum(gap + share * p, 0.0)).sum(axis=1).max())
         return math.log(low) if low > 0 else -math.inf, min(math.log(max(high, 1e-290)), 0.0)
+
+
+@dataclass(frozen=True)
+class ManyBinaryResponses:
+    """Binary randomized response of many people: an upper bound over all data of the others at once.
+
+    Counts of ones are bounded together with all real values between whole ones, so it is above the worst case by a share
+    of some 1/(n p q), which is what a better alignment of thresholds with whole numbers could give.
+    """
+
+    epsilon0: float
+    people: int
+
+    MOST = 10**10
+
+    def log_delta(self, epsilon: float, tolerance: float = 1e-10) -> Interval:
+        if epsilon >= self.epsilon0:
+            return -math.inf, -math.inf
+        low = 1 / (math.exp(self.epsilon0) + 1)
+        return -math.inf, log_largest(low, self.people - 1, math.exp(epsilon), max(5 * tolerance, 1e-7))
 
 
 _LAWS: dict[tuple[float, int], Array] = {}

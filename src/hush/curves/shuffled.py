@@ -86,31 +86,33 @@ class ShuffledPair(Pair):
     def epsilon(self, log_delta: float, tolerance: float = 1e-9, floor: float = 0.0) -> Interval:
         if log_delta == -math.inf:
             return self.largest, self.largest
-        high = self._root(self._upper, log_delta, tolerance, floor)[1]
-        if high <= floor:
-            return 0.0, high
-        low = self._root(self._lower, log_delta, tolerance, 0.0)[0]
+        low = self._root(self._lower, log_delta, tolerance)[0]
+        high = self._root(self._upper, log_delta, tolerance, low)[1]
         return min(low, high), high
 
     def epsilon_by(self, bound: Profile, log_delta: float, tolerance: float = 1e-6) -> Interval:
         """What one certificate says: the ends at which its lower and its upper bound on delta cross."""
-        ends = [self._root(lambda e, t, k=k: bound.log_delta(e, t)[k], log_delta, tolerance, 0.0)[k] for k in (0, 1)]
+        ends = [self._root(lambda e, t, k=k: bound.log_delta(e, t)[k], log_delta, tolerance)[k] for k in (0, 1)]
         return min(ends), max(ends)
 
-    def _root(self, profile: End, log_delta: float, tolerance: float, floor: float) -> Interval:
+    def _root(self, profile: End, log_delta: float, tolerance: float, known: float = 0.0) -> Interval:
         """An interval around the least epsilon at which this end of the profile is not above log delta.
 
-        First with few digits, which is quick; then with all of them, near there.
+        It is not below what is known. First with few digits, which is quick; then with all of them, near there.
         """
 
         def excess(epsilon: float, accuracy: float = tolerance) -> float:
             return profile(epsilon, accuracy) - log_delta if epsilon < self.largest else -math.inf
 
-        if floor > 0 and excess(floor) <= 0:
-            return 0.0, floor
-        if excess(0.0) <= 0:
-            return 0.0, 0.0
-        low, high = _bracket(lambda e: excess(e, COARSE), floor, max(1e-6, 2 * floor), 4.0)
+        width = 0.1 * tolerance
+        if excess(known) <= 0:
+            return known, known
+        if known and excess((1 + COARSE) * known, COARSE) <= 0:
+            if excess(near := (1 + tolerance) * known) <= 0:
+                return known, min(near, self.largest)
+            return decreasing_root(excess, known, min((1 + COARSE) * known, self.largest), width)
+        factor = 1.2 if known else 4.0
+        low, high = _bracket(lambda e: excess(e, COARSE), known, max(1e-6, factor * known), factor)
         if high == math.inf:
             return low, high
         low, high = decreasing_root(lambda e: excess(e, COARSE), low, min(high, self.largest), COARSE)
@@ -121,7 +123,7 @@ class ShuffledPair(Pair):
             low, high, reach = max(low - reach, 0.0), low, 4 * reach
         while excess(high) > 0:
             low, high, reach = high, high + reach, 4 * reach
-        return decreasing_root(excess, low, min(high, self.largest), 0.01 * tolerance)
+        return decreasing_root(excess, low, min(high, self.largest), width)
 
     def mix(self, rate: float) -> Pair:
         return Mixed(self, Share().mix(rate))
@@ -147,7 +149,7 @@ class ShuffledPair(Pair):
     @cached_property
     def _table(self) -> FinitePair:
         """Upper bounds at many epsilons, joined by lines: a symmetric finite pair above."""
-        reach = self._root(self._upper, math.log(1e-13), 1e-2, 0.0)[1]
+        reach = self._root(self._upper, math.log(1e-13), 1e-2)[1]
         if not math.isfinite(reach):
             raise NotCovered("a table of this profile needs a finite epsilon at delta 1e-13")
         places = reach * np.concatenate([np.linspace(0, 1.1, 181), np.geomspace(1e-3, 0.1, 20)])

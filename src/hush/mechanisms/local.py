@@ -12,6 +12,7 @@ import numpy as np
 from hush.curves.finite import FinitePair, stated_points
 from hush.curves.multiset import (
     BinaryResponses,
+    ManyBinaryResponses,
     Profile,
     blanket_of_response,
     clone,
@@ -206,7 +207,10 @@ class KaryResponse(LocalRandomizer):
     def above(self, people: int) -> Named:
         if self.choices == 2 and people <= BinaryResponses.MOST:
             return (("exact", BinaryResponses(self.epsilon_, people)),)
-        return (("blanket", blanket_of_response(self.epsilon_, self.choices, people)),)
+        blanket = ("blanket", blanket_of_response(self.epsilon_, self.choices, people))
+        if self.choices == 2 and people <= ManyBinaryResponses.MOST:
+            return ("all data", ManyBinaryResponses(self.epsilon_, people)), blanket
+        return (blanket,)
 
     def listed(self, people: int) -> Named:
         stronger: Profile = stronger_clone(self.epsilon_, people, self.table())

@@ -32,6 +32,7 @@ WHY = {
     "clone of (eps, delta)": "Feldman, McMillan, Talwar 2021, Thm 3.8: delta of one report is charged for every person",
     "clone, closed form": "Feldman, McMillan, Talwar 2021, Thm 3.1: what fits in one line",
     "exact": "all data of all others tried",
+    "all data": "all data of all others, and all real numbers between them, bounded at once",
     "unshuffled": "what one report reveals on its own",
     "CLT": "a normal loss of the same variance: it ignores skewness and may be below the truth",
 }
