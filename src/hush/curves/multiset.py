@@ -218,8 +218,8 @@ class BinaryResponses:
 class ManyBinaryResponses:
     """Binary randomized response of many people: an upper bound over all data of the others at once.
 
-    Counts of ones are bounded together with all real values between whole ones, so it is above the worst case by a share
-    of some 1/(n p q), which is what a better alignment of thresholds with whole numbers could give.
+    Counts of ones are bounded together with all real values between whole ones, so it is above the worst case by a
+    share of some 1/(n p q), which is what a better alignment of thresholds with whole numbers could give.
     """
 
     epsilon0: float

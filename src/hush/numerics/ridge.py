@@ -3,10 +3,10 @@
 With chances q < p = 1 - q let N_k count the heads of m - k coins of chance q and k of chance p. Wanted is
     sup over k and j of  (p - tq) P(N_k <= j) - (tp - q) P(N_k <= j - 1),
 the largest coefficient of phi(z) A(z)^{m-k} B(z)^k with A = p + qz, B = q + pz and
-phi = ((p - tq) - (tp - q) z)/(1 - z). A discrete Fourier transform on |z| = e^{-s} gives it as a sum of exponentials in k and
-u = j - (p-q) k, which makes sense for real k and u. That function is bounded by branch and bound over
-mean - x <= u <= mean + 2: below, Bernstein's inequality; above, the coefficients fall with j, because N_k is log-concave with
-its mode within 1 of its mean (Darroch 1964).
+phi = ((p - tq) - (tp - q) z)/(1 - z). A discrete Fourier transform on |z| = e^{-s} gives it as a sum of exponentials
+in k and u = j - (p-q) k, which makes sense for real k and u. That function is bounded by branch and bound over
+mean - x <= u <= mean + 2: below, Bernstein's inequality; above, the coefficients fall with j, because N_k is
+log-concave with its mode within 1 of its mean (Darroch 1964).
 """
 
 from __future__ import annotations
