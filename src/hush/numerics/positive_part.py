@@ -166,7 +166,7 @@ def along_line(trials: Trials, tolerance: float = 1e-10) -> Interval:
     total, size, missed = line.sum(step, 1)
     wanted = 0.2 * tolerance * max(total, 1e-300)
     if missed > wanted:
-        total, size, missed = line.sum(step, min(PEAKS, math.ceil(missed / wanted)))
+        total, size, missed = line.sum(step, math.ceil(min(PEAKS, missed / wanted)))
     error = alias + missed + size * 1e-13 + abs(total) * line.rounding
     low = math.log(total - error) + line.log_scale if total > error else -math.inf
     return low, math.log(total + error) + line.log_scale
