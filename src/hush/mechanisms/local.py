@@ -78,7 +78,7 @@ class LocalRandomizer(Leaf):
         """The reports of so many people in random order, without names.
 
         >>> KaryResponse(epsilon=2.0, choices=8).shuffled(people=10_000).epsilon(delta=1e-6).upper
-        0.0957...
+        0.08558...
         """
         from hush.mechanisms.shuffle import Shuffled
 
@@ -167,7 +167,7 @@ class KaryResponse(LocalRandomizer):
     """k-ary randomized response: the own answer with probability e^eps/(e^eps + k - 1), any other alike.
 
     >>> KaryResponse(epsilon=1.0, choices=2).shuffled(people=100).epsilon(delta=1e-6)
-    Bound(epsilon=0.48365125..., delta=1e-06)
+    Bound(epsilon=0.483651..., delta=1e-06)
     """
 
     epsilon_: float

@@ -169,7 +169,7 @@ def along_line(trials: Trials, tolerance: float = 1e-10) -> Interval:
         total, size, missed = line.sum(step, math.ceil(min(PEAKS, missed / wanted)))
     error = alias + missed + size * 1e-13 + abs(total) * line.rounding
     low = math.log(total - error) + line.log_scale if total > error else -math.inf
-    return low, math.log(total + error) + line.log_scale
+    return low, math.log(max(total, 0.0) + error) + line.log_scale
 
 
 def _markov(trials: Trials) -> float:
