@@ -94,7 +94,7 @@ def pair_leaf(random: Random, relation: Relation = Relation.ADD_REMOVE) -> Mecha
         lambda r: iteration(r, relation),
     ]
     if relation is Relation.REPLACE:
-        options += [posterior, descent, descent]
+        options += [posterior, descent, local, lambda r: local(r).shuffled(people=r.choice([1, 2, 7, 300, 20_000]))]
     return random.choice(options)(random)
 
 
@@ -134,6 +134,20 @@ def iteration(random: Random, relation: Relation) -> Mechanism:
         deviations=[number(random, 0.5, 4.0) for _ in range(steps)],
         contractions=[random.choice([0.0, 1.0, random.random()]) for _ in range(steps)],
         relation=relation,
+    )
+
+
+def local(random: Random) -> hush.LocalRandomizer:
+    """What one person runs before anything is sent."""
+    epsilon, choices = number(random, 0.1, 4.0), random.randint(2, 9)
+    return random.choice(
+        [
+            hush.LocalDP(epsilon),
+            hush.KaryResponse(epsilon=epsilon, choices=choices),
+            hush.UnaryEncoding(epsilon=epsilon, choices=choices, optimised=random.random() < 0.5),
+            hush.LaplaceReport(number(random, 0.3, 8.0)),
+            hush.GaussianReport(number(random, 0.5, 8.0)),
+        ]
     )
 
 

@@ -8,11 +8,14 @@ from hush.mechanisms.choice import Exponential, RandomizedResponse, ReportNoisyM
 from hush.mechanisms.compose import Parallel, Repeat, Sequence
 from hush.mechanisms.group import Group
 from hush.mechanisms.iterate import ConvexLoss, CyclicGradientDescent, NoisyGradientDescent, NoisyIteration
+from hush.mechanisms.local import KaryResponse, LocalDP, LocalRandomizer
 from hush.mechanisms.mechanism import Mechanism
 from hush.mechanisms.noise import DiscreteGaussian, DiscreteLaplace, Gaussian, Laplace
 from hush.mechanisms.one_pass import OnePassGradientDescent, RandomStop
 from hush.mechanisms.posterior import BetaPosterior, GaussianPosterior, exponential_family
+from hush.mechanisms.reports import GaussianReport, LaplaceReport, UnaryEncoding
 from hush.mechanisms.sampling import Poisson, Sampled
+from hush.mechanisms.shuffle import Shuffled
 from hush.mechanisms.skellam import Skellam
 from hush.mechanisms.stated import TCDP, ZCDP, ApproxDP, FromPair, GaussianDP, PureDP, RenyiDP, from_profile
 from hush.questions import chart
@@ -40,11 +43,16 @@ __all__ = [
     "Gaussian",
     "GaussianDP",
     "GaussianPosterior",
+    "GaussianReport",
     "Group",
     "HushError",
     "InvalidParameter",
     "IterationGain",
+    "KaryResponse",
     "Laplace",
+    "LaplaceReport",
+    "LocalDP",
+    "LocalRandomizer",
     "Mechanism",
     "NoisyGradientDescent",
     "NoisyIteration",
@@ -63,7 +71,9 @@ __all__ = [
     "ReportNoisyMax",
     "Sampled",
     "Sequence",
+    "Shuffled",
     "Skellam",
+    "UnaryEncoding",
     "calibrate",
     "chart",
     "compositions",

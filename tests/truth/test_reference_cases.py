@@ -10,8 +10,9 @@ import pytest
 from tests.truth import reference
 from tests.truth.curve_kinds import CHECKED_CURVES
 from tests.truth.reference import Answer, Case, load
+from tests.truth.shuffling import SHUFFLING
 
-CHECKED = reference.CHECKED | CHECKED_CURVES
+CHECKED = reference.CHECKED | CHECKED_CURVES | SHUFFLING
 
 CASES: dict[str, Case] = {case["id"]: case for name in ("cases.json", "amplification.json") for case in load(name)}
 COVERED = [name for name, case in CASES.items() if case["kind"] in CHECKED]
@@ -28,13 +29,6 @@ NOT_BUILT = {
     "alloc_renyi": "allocation",
     "ablq_shuffle_lower": "shuffled batches",
     "bnb_max_event_lower": "balls and bins",
-    "shuffle_2rr_eps": "shuffling",
-    "shuffle_2rr_exact": "shuffling",
-    "shuffle_blanket_hoeffding": "shuffling",
-    "shuffle_blanket_krr": "shuffling",
-    "shuffle_clone_delta": "shuffling",
-    "shuffle_clone_eps": "shuffling",
-    "shuffle_krr_exact": "shuffling",
     "smooth_sensitivity_median": "smooth sensitivity",
 }
 

@@ -31,9 +31,11 @@ a mechanism is either --noise, --rate and --steps (Gaussian noise on Poisson sam
   gaussian NOISE                      discrete-gaussian SIGMA [SENSITIVITY]    gdp MU
   laplace SCALE                       discrete-laplace SCALE [SENSITIVITY]     zcdp RHO
   randomized-response EPSILON [K]     exponential EPSILON                      tcdp RHO OMEGA
-  skellam VARIANCE [SENSITIVITY]      noisy-max SCALE
+  skellam VARIANCE [SENSITIVITY]      noisy-max SCALE                          local EPSILON
   pure EPSILON                        approx EPSILON DELTA
-  then any of:  | poisson RATE   | repeat TIMES   | group SIZE   | replace
+  kary-response EPSILON K             unary-encoding EPSILON K
+  laplace-report SCALE                gaussian-report DEVIATION
+  then any of:  | poisson RATE   | shuffled PEOPLE   | repeat TIMES   | group SIZE   | replace
   between releases on the same data:  ;  or  then
   relation=replace after the numbers of a release: its noise is set for replacing a record
 """

@@ -77,6 +77,11 @@ ATOMS: dict[str, Word] = {
     "pure": Word(("EPSILON",), 0, hush.PureDP),
     "approx": Word(("EPSILON", "DELTA"), 0, hush.ApproxDP),
     "gdp": Word(("MU",), 0, hush.GaussianDP),
+    "local": Word(("EPSILON",), 0, hush.LocalDP),
+    "kary-response": Word(("EPSILON", "CHOICES"), 0, lambda e, k: hush.KaryResponse(epsilon=e, choices=k)),
+    "unary-encoding": Word(("EPSILON", "CHOICES"), 0, lambda e, k: hush.UnaryEncoding(epsilon=e, choices=k)),
+    "laplace-report": Word(("SCALE",), 0, hush.LaplaceReport),
+    "gaussian-report": Word(("DEVIATION",), 0, hush.GaussianReport),
     "zcdp": Word(("RHO",), 0, hush.ZCDP),
     "tcdp": Word(("RHO", "OMEGA"), 0, hush.TCDP),
 }
@@ -84,6 +89,7 @@ ATOMS: dict[str, Word] = {
 
 PIPES: dict[str, Word] = {
     "poisson": Word(("RATE",), 0, lambda mechanism, rate: mechanism.on(hush.Poisson(rate=rate))),
+    "shuffled": Word(("PEOPLE",), 0, hush.Shuffled),
     "repeat": Word(("TIMES",), 0, lambda mechanism, times: mechanism.repeat(times)),
     "group": Word(("SIZE",), 0, lambda mechanism, size: mechanism.group(size)),
     "replace": Word((), 0, lambda mechanism: mechanism.under(Relation.REPLACE)),

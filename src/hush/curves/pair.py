@@ -58,6 +58,10 @@ class Pair(ABC):
         """The loss under P, given that it is finite, as atoms and analytic pieces."""
         raise NotCovered(f"{type(self).__name__} has no analytic law of its loss; it is composed through a table")
 
+    def table(self) -> Pair | None:
+        """A finite pair above this one, for compositions, where it is known better than by sampling the profile."""
+        return None
+
     def epsilon(self, log_delta: float, tolerance: float = 1e-9, floor: float = 0.0) -> Interval:
         """Bounds on the least epsilon >= 0 with delta <= e^log_delta; below the floor an upper bound will do."""
         return invert(self, log_delta, tolerance, floor)

@@ -393,6 +393,8 @@ def _sketched(pair: Pair) -> Pair:
 
 def tabulate(pair: Pair, points: int = 300) -> FinitePair:
     """A finite pair above any pair: upper bounds on its profile at many epsilons, joined by lines."""
+    if isinstance(own := pair.table(), FinitePair):
+        return own
     sketch, mirror = _sketched(pair), _sketched(pair.swap())
     reaches = []
     for side in (sketch, mirror):

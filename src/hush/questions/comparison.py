@@ -10,6 +10,7 @@ from hush.curves.normal import NormalPair
 from hush.curves.pair import Interval, Pair
 from hush.curves.product import Product
 from hush.curves.routes import QUICK, ContourRoute, GridRoute, Laws, RenyiRoute
+from hush.curves.shuffled import ShuffledPair, clone_closed_form
 from hush.errors import HushError, NotCovered
 from hush.mechanisms.mechanism import Counts, Mechanism
 from hush.questions.rounding import rounded_down, rounded_up
@@ -23,9 +24,26 @@ WHY = {
     "contour": "a certified line integral of the moments: as tight as floats allow",
     "grid": "losses on a lattice, spread for the upper end, contracted for the lower: wider with every step",
     "Rényi": "Markov's inequality at one order: valid but loose, and without a lower end",
+    "clone": "the general clone of Feldman, McMillan, Talwar 2021: for every local randomizer of this epsilon",
+    "stronger clone": "Feldman, McMillan, Talwar 2023 with its erratum: this randomizer has the property that it needs",
+    "blanket": "Balle, Bell, Gascón, Nissim 2019, Lemma 5.3, summed exactly: what all reports share hides each",
+    "blanket, Hoeffding": "the same lemma with Hoeffding's inequality: any randomizer, whatever its mass",
+    "clone of (eps, delta)": "Feldman, McMillan, Talwar 2021, Thm 3.8: delta of one report is charged for every person",
+    "clone, closed form": "Feldman, McMillan, Talwar 2021, Thm 3.1: what fits in one line",
+    "exact": "all data of all others tried",
+    "all data": "all data of all others, and all real numbers between them, bounded at once",
+    "unshuffled": "what one report reveals on its own",
     "CLT": "a normal loss of the same variance: it ignores skewness and may be below the truth",
 }
 """Why the routes differ."""
+
+
+def why(route: str) -> str:
+    """Why this route says what it says."""
+    return ATTAINED if route.startswith("attained") else WHY[route.removesuffix(" (from below)")]
+
+
+ATTAINED = "what is learnt from one choice of randomizer and data that the declaration allows: epsilon is no less"
 
 
 @dataclass(frozen=True)
@@ -85,12 +103,33 @@ def _routes(mechanism: Mechanism, removed: Counts, added: Counts, log_delta: flo
     if log_delta == -math.inf:
         yield "largest loss", lambda: _interval(pair.epsilon(log_delta, TOLERANCE))
         return
+    if isinstance(pair, ShuffledPair):
+        yield from _certificates(pair, log_delta)
+        return
     if isinstance(pair, Product) and pair.parts:
         yield from _engines(pair, log_delta)
     else:
         yield "closed form", lambda: _interval(pair.epsilon(log_delta, TOLERANCE))
     yield "Rényi", lambda: _asked(RenyiRoute(_laws(pair)), pair, log_delta)
     yield "CLT", lambda: _central_limit(pair, log_delta)
+
+
+def _certificates(pair: ShuffledPair, log_delta: float) -> Iterator[tuple[str, Ask]]:
+    """Every theorem on its own, then what is attained, then no theorem at all."""
+    named = {name: bound for name, bound in (*pair.above, *pair.listed)}
+    for name, bound in named.items():
+        yield name, lambda bound=bound: _interval((0.0, pair.epsilon_by(bound, log_delta)[1]))
+    if math.isfinite(pair.largest):
+        closed = lambda: _interval((0.0, clone_closed_form(pair.largest, pair.people, math.exp(log_delta))))  # noqa: E731
+        yield "clone, closed form", closed
+    for name, bound in pair.below:
+        yield f"{name} (from below)", lambda bound=bound: _at_least(pair.epsilon_by(bound, log_delta)[0])
+    if "unshuffled" not in named:
+        yield "unshuffled", lambda: _interval(pair.report.epsilon(log_delta, TOLERANCE))
+
+
+def _at_least(epsilon: float) -> str:
+    return f"at least {rounded_down(epsilon, 9)}"
 
 
 def _engines(pair: Product, log_delta: float) -> Iterator[tuple[str, Ask]]:

@@ -8,7 +8,7 @@ from collections.abc import Iterator
 from hush.errors import HushError
 from hush.mechanisms.checks import delta_in_range
 from hush.mechanisms.mechanism import Mechanism, Step, require
-from hush.questions.comparison import WHY, Row, compare
+from hush.questions.comparison import Row, compare, why
 from hush.questions.rounding import rounded_down, rounded_up
 
 
@@ -43,7 +43,7 @@ def explain(mechanism: Mechanism, *, delta: float) -> str:
         *(f"  {line}" for line in _table(rows)),
         "",
         "Why they differ",
-        *(f"  {route}: {WHY[route]}" for route in dict.fromkeys(row.route for row in rows)),
+        *(f"  {route}: {why(route)}" for route in dict.fromkeys(row.route for row in rows)),
         "",
         f"Answer: {_answer(mechanism, delta)}",
     ]

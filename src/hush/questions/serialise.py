@@ -17,11 +17,14 @@ from hush.mechanisms.choice import Exponential, RandomizedResponse, ReportNoisyM
 from hush.mechanisms.compose import Parallel, Repeat, Sequence
 from hush.mechanisms.group import Group, Under
 from hush.mechanisms.iterate import ConvexLoss, CyclicGradientDescent, NoisyGradientDescent, NoisyIteration
+from hush.mechanisms.local import KaryResponse, LocalDP, LocalRandomizer
 from hush.mechanisms.mechanism import Mechanism, require
 from hush.mechanisms.noise import DiscreteGaussian, DiscreteLaplace, Gaussian, Laplace
 from hush.mechanisms.one_pass import OnePassGradientDescent, RandomStop
 from hush.mechanisms.posterior import BetaPosterior, GaussianPosterior
+from hush.mechanisms.reports import GaussianReport, LaplaceReport, UnaryEncoding
 from hush.mechanisms.sampling import Poisson, Sampled
+from hush.mechanisms.shuffle import Shuffled
 from hush.mechanisms.skellam import Skellam
 from hush.mechanisms.stated import TCDP, ZCDP, ApproxDP, FromPair, GaussianDP, PureDP, RenyiDP
 from hush.questions.strict_json import (
@@ -194,9 +197,15 @@ def _as_parts(value: object) -> list[tuple[Mechanism, int]]:
     return [(_decode(KINDS, part["mechanism"]), as_whole(part["times"])) for part in parts]
 
 
+def _as_randomizer(value: object) -> LocalRandomizer:
+    found = _decode(KINDS, value)
+    return found if isinstance(found, LocalRandomizer) else refuse("a local randomizer", kind=type(found).__name__)
+
+
 NUMBER = Codec(from_number, as_number)
 WHOLE = Codec(int, as_whole)
 TRUTH = Codec(bool, as_truth)
+RANDOMIZER = Codec(lambda inner: _encode(KINDS, inner), _as_randomizer)
 RELATION = Codec(lambda relation: relation.value, _relation)
 POINTS = Codec(_from_points, _as_points)
 PAIR = Codec(_from_pair, _as_pair)
@@ -263,6 +272,12 @@ KINDS: dict[str, Kind] = {
     "tcdp": Kind(TCDP, {"rho": NUMBER, "omega": NUMBER, "relation": RELATION}),
     "renyi_dp": Kind(RenyiDP, {"points": POINTS, "relation": RELATION}),
     "from_pair": Kind(FromPair, {"remove": PAIR, "add": PAIR, "relation": RELATION}),
+    "local_dp": Kind(LocalDP, {"epsilon": NUMBER}),
+    "kary_response": Kind(KaryResponse, {"epsilon": NUMBER, "choices": WHOLE}),
+    "unary_encoding": Kind(UnaryEncoding, {"epsilon": NUMBER, "choices": WHOLE, "optimised": TRUTH}),
+    "laplace_report": Kind(LaplaceReport, {"scale": NUMBER}),
+    "gaussian_report": Kind(GaussianReport, {"deviation": NUMBER}),
+    "shuffled": Kind(Shuffled, {"randomizer": RANDOMIZER, "people": WHOLE}),
     "repeat": Kind(Repeat, {"inner": MECHANISM, "times": WHOLE}, Repeat.of),
     "sequence": Kind(Sequence, {"parts": PARTS}, _sequence),
     "parallel": Kind(Parallel, {"parts": MECHANISMS}, _parallel),

@@ -1,0 +1,75 @@
+"""Local reports in random order, without names."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+from functools import lru_cache
+
+from hush.curves.multiset import Plain
+from hush.curves.pair import Pair
+from hush.curves.relation import Relation
+from hush.curves.shuffled import Named, ShuffledPair
+from hush.errors import InvalidParameter, NotCovered
+from hush.mechanisms.checks import count
+from hush.mechanisms.local import LocalRandomizer
+from hush.mechanisms.mechanism import Leaf, Mechanism, Step
+from hush.mechanisms.stated import FromPair
+
+
+@lru_cache(maxsize=32)
+def _pair(randomizer: LocalRandomizer, people: int) -> ShuffledPair:
+    alone: Named = (("unshuffled", Plain(randomizer.report())),)  # one report hides among none
+    return ShuffledPair(
+        above=randomizer.above(people) if people > 1 else alone,
+        below=randomizer.below(people) if people > 1 else alone,
+        listed=randomizer.listed(people) if people > 1 else (),
+        largest=randomizer.largest,
+        report=randomizer.report(),
+        people=people,
+        bit=randomizer.bit(),
+    )
+
+
+@dataclass(frozen=True)
+class Shuffled(Leaf):
+    """The reports of `people` persons, each from the same local randomizer, in an order that tells nothing.
+
+    >>> from hush.mechanisms.local import LocalDP
+    >>> Shuffled(LocalDP(epsilon=2.0), people=10_000).epsilon(delta=1e-6).upper
+    0.15504...
+    """
+
+    randomizer: LocalRandomizer
+    people: int
+    relation: Relation = field(init=False, default=Relation.REPLACE)
+
+    def __post_init__(self) -> None:
+        if not isinstance(self.randomizer, LocalRandomizer):
+            rule = "a local randomizer such as hush.KaryResponse or hush.LocalDP"
+            raise InvalidParameter("shuffled", rule, randomizer=self.randomizer)
+        object.__setattr__(self, "people", count("shuffled", 1, people=self.people))
+
+    def at(self, removed: int, added: int) -> Pair:
+        if (removed, added) != (1, 1):
+            raise NotCovered(
+                f"{self}: covered for one person whose value is replaced; the number of reports is public, and for "
+                "groups no clone theorem is built in"
+            )
+        return _pair(self.randomizer, self.people)
+
+    def attained(self) -> Mechanism:
+        """One bit of every report, everyone else alike: binomial counts, which compose exactly."""
+        witness = _pair(self.randomizer, self.people).witness
+        return FromPair(witness, witness, Relation.REPLACE)
+
+    def derivation(self) -> Step:
+        names = ", ".join(name for name, _ in _pair(self.randomizer, self.people).above)
+        return Step(
+            f"the reports of {self.people} people, shuffled",
+            f"{names}: Feldman, McMillan, Talwar 2021 (clones); Balle, Bell, Gascón, Nissim 2019 (privacy blanket)",
+            "the shuffler tells nobody who sent what, everyone keeps to the protocol, the number of people is public",
+            (self.randomizer.derivation(),),
+        )
+
+    def __str__(self) -> str:
+        return f"{self.randomizer}, {self.people} people shuffled"
