@@ -9,7 +9,6 @@ from dataclasses import dataclass
 import numpy as np
 
 from hush.curves.pair import Interval, Pair
-from hush.errors import NotCovered
 from hush.numerics.law import UNIT, Array, Law
 from hush.numerics.weighted import Weighted
 
@@ -36,10 +35,6 @@ class Blend(Pair):
     @property
     def infinite(self) -> float:
         return math.fsum(weight * pair.infinite for pair, weight in self.parts)
-
-    @property
-    def composed(self) -> bool:
-        return any(pair.composed for pair, _ in self.parts)
 
     def _map(self, change: str, *rate: float) -> Pair:
         return Blend(tuple((getattr(pair, change)(*rate), weight) for pair, weight in self.parts), self.idle)

@@ -60,9 +60,9 @@ class Pair(ABC):
         return self if rate == 1 else Folded(self, rate)
 
     @property
-    def composed(self) -> bool:
-        """Whether several releases are in it: what is attained at each epsilon by some member alone may then not be."""
-        return False
+    def alternatives(self) -> tuple[Pair, ...]:
+        """Pairs of which each dominates on its own; the best one depends on the question."""
+        return (self,)
 
     def law(self) -> Law:
         """The loss under P, given that it is finite, as atoms and analytic pieces."""

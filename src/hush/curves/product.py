@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass
 from functools import cached_property
 
@@ -34,9 +34,17 @@ class Product(Pair):
     @classmethod
     def of(cls, parts: Iterable[tuple[Pair, int]]) -> Pair:
         """Merge equal pairs, single normals (shifts add in squares) and products; one pair alone stays itself."""
+        known = list(parts)
+        if any(len(pair.alternatives) > 1 for pair, _ in known):
+            from hush.curves.lowest import Lowest
+
+            return Lowest.of(
+                Product.of((choice, times) for choice, (_, times) in zip(chosen, known, strict=True))
+                for chosen in aligned([pair.alternatives for pair, _ in known])
+            )
         counts: dict[Pair, int] = {}
         square = 0.0
-        for pair, times in parts:
+        for pair, times in known:
             for inner, n in pair.parts if isinstance(pair, Product) else ((pair, 1),):
                 distance = inner.distance if isinstance(inner, NormalPair) else None
                 if distance is not None:
@@ -51,10 +59,6 @@ class Product(Pair):
         return cls(merged)
 
     @property
-    def composed(self) -> bool:
-        return True
-
-    @property
     def infinite(self) -> float:
         return -math.expm1(self._log_finite)
 
@@ -64,6 +68,9 @@ class Product(Pair):
 
     def mix(self, rate: float) -> Pair:
         return Mixed(self, Share().mix(rate))
+
+    def mix_both(self, rate: float) -> Pair:
+        return super().mix_both(rate) if self.parts else self
 
     def swap(self) -> Pair:
         return Product(tuple((pair.swap(), n) for pair, n in self.parts))
@@ -127,8 +134,7 @@ class Product(Pair):
     @cached_property
     def largest_loss(self) -> float:
         """The largest finite loss of the whole, infinity where it has none."""
-        ends = [(float(p.law().losses.max()) if p.infinite else p.max_loss, n) for p, n in self.parts]
-        top = sum(n * end for end, n in ends)
+        top = sum(n * (_largest_atom(pair.law()) if pair.infinite else pair.max_loss) for pair, n in self.parts)
         return top + 4 * UNIT * abs(top)
 
     def _ends(self, epsilon: float) -> Interval:
@@ -240,6 +246,17 @@ class Product(Pair):
         return low, max(low, route.epsilon(math.log(rest * (1 - 1e-9)) - finite, 1e-4)[1])
 
 
+def aligned(choices: Sequence[tuple[Pair, ...]]) -> list[tuple[Pair, ...]]:
+    """The first of each, the second of each, ..., as long as one has more; the last of the others stands in."""
+    longest = max(len(some) for some in choices) if all(choices) else 0
+    return [tuple(some[min(k, len(some) - 1)] for some in choices) for k in range(longest)]
+
+
+def _largest_atom(law: Law) -> float:
+    """The largest loss of a law of atoms alone; infinity where there are pieces."""
+    return math.inf if law.pieces else float(law.losses.max())
+
+
 def _analytic(pair: Pair) -> bool:
     try:
         pair.law()
@@ -254,10 +271,6 @@ class Mixed(Pair):
 
     base: Pair
     share: Share
-
-    @property
-    def composed(self) -> bool:
-        return True
 
     @property
     def infinite(self) -> float:
@@ -307,10 +320,6 @@ class Largest(Pair):
     def of(cls, parts: Iterable[Pair]) -> Pair:
         distinct = tuple(dict.fromkeys(parts))
         return distinct[0] if len(distinct) == 1 else cls(distinct)
-
-    @property
-    def composed(self) -> bool:
-        return True
 
     @property
     def infinite(self) -> float:

@@ -12,7 +12,7 @@ from hush.curves.renyi import Curve, bounded_range, poisson
 from hush.curves.segment import SegmentPair
 from hush.errors import InvalidParameter, NotCovered
 from hush.mechanisms.checks import count, number
-from hush.mechanisms.mechanism import Counts, Leaf, Mechanism, Step, settled
+from hush.mechanisms.mechanism import Counts, Leaf, Step, settled
 from hush.mechanisms.stated import PureDP
 
 
@@ -124,9 +124,15 @@ class Exponential(Leaf):
             raise NotCovered(f"{self}: a range of {range_:g} is beyond 500")
         return SegmentPair.bounded_range(range_)
 
-    def attained(self) -> Mechanism:
-        """Randomized response of half the epsilon has this range."""
-        return PureDP(epsilon=self.epsilon_ / 2, relation=self.relation)
+    @property
+    def curve_beats_pair(self) -> bool:
+        return True
+
+    def attained(self, removed: Counts, added: Counts, alone: bool) -> tuple[Pair, ...]:
+        """Each point of the envelope is attained; when composed, randomized response of half the epsilon has this range."""
+        if alone:
+            return (self.pair(removed, added),)
+        return (PureDP(epsilon=self.epsilon_ / 2, relation=self.relation).pair(removed, added),)
 
     def curve(self, removed: Counts, added: Counts) -> Curve:
         r, a = settled(removed), settled(added)

@@ -12,7 +12,7 @@ import numpy as np
 
 from hush.curves.bound import Bound
 from hush.curves.pair import Pair
-from hush.curves.product import Largest, Mixed, Product
+from hush.curves.product import Largest, Product
 from hush.curves.relation import Relation
 from hush.curves.renyi import Curve, curve_to_epsilon, curve_to_log_delta
 from hush.curves.tradeoff import profile_to_tradeoff
@@ -77,13 +77,22 @@ class Mechanism(ABC):
         pair = self.pair(removed, added)
         return lambda order: pair.renyi(order)[1]
 
-    def attained(self) -> Mechanism:
-        """A mechanism that meets the same declaration and whose pair stays exact when it is composed.
+    def attained(self, removed: Counts, added: Counts, alone: bool) -> tuple[Pair, ...]:
+        """Pairs that some mechanism of the same declaration attains for these neighbours: lower bounds come from them.
 
-        It is this one, unless the pair is an envelope of many: then lower bounds on a composition come from the
-        member, and the Rényi curve may beat the envelope from above.
+        Alone, it is enough that each epsilon has such a mechanism. Otherwise each pair must belong to one mechanism, so
+        that it stays attained when it is composed. It is the pair itself, unless that is an envelope of many or just a bound.
         """
-        return self
+        return (self.pair(removed, added),)
+
+    @property
+    def curve_beats_pair(self) -> bool:
+        """Whether the Rényi curve says things that the pair does not: worth asking both."""
+        return False
+
+    def copies(self, counts: Counts) -> Pair:
+        """The attained pair where one replaced record is in the data 0, 1, 2, ... times, all others like the new one."""
+        raise NotCovered(f"{self} with a random number of copies of one record: only Gaussian noise knows its pair")
 
     # -- algebra ---------------------------------------------------------------------------------------------
 
@@ -156,12 +165,14 @@ class Mechanism(ABC):
         for _, removed, added in self.neighbours():
             try:
                 pair = self.pair(removed, added)
-                a, b = pair.epsilon(log_delta, tolerance, low)
-                if isinstance(pair, Product | Mixed | Largest) and self.attained() != self:
-                    a = self.attained().pair(removed, added).epsilon(log_delta, tolerance)[0]
-                    b = max(a, min(b, curve_to_epsilon(self.curve(removed, added), log_delta)))
             except NotCovered:
                 a, b, route = 0.0, curve_to_epsilon(self.curve(removed, added), log_delta), "Rényi"
+            else:
+                a, b = pair.epsilon(log_delta, tolerance, low)
+                members = self._members(removed, added)
+                if members != (pair,):
+                    a = max((member.epsilon(log_delta, tolerance)[0] for member in members), default=0.0)
+                    b = max(a, min(b, curve_to_epsilon(self._other_curve(removed, added), log_delta)))
             low, high = max(low, a), max(high, b)
         if route == "pair" and low == 0 and high > 0:
             route = "pair, upper bound only"
@@ -192,17 +203,29 @@ class Mechanism(ABC):
             high = math.ulp(0.0)
         return Bound(low, high, "delta", epsilon=bound.epsilon, relation=self.relation, route=bound.route)
 
+    def _members(self, removed: Counts, added: Counts, alone: bool = True) -> tuple[Pair, ...]:
+        try:
+            return self.attained(removed, added, alone)
+        except NotCovered:
+            return ()
+
+    def _other_curve(self, removed: Counts, added: Counts) -> Curve:
+        """The Rényi curve, where it may beat the pair; else an infinite one."""
+        return self.curve(removed, added) if self.curve_beats_pair else lambda order: math.inf
+
     def _log_delta(self, epsilon: float, tolerance: float) -> tuple[float, float, str]:
         low, high, route = -math.inf, -math.inf, "pair"
         for _, removed, added in self.neighbours():
             try:
                 pair = self.pair(removed, added)
-                a, b = pair.log_delta(epsilon, tolerance)
-                if isinstance(pair, Product | Mixed | Largest) and self.attained() != self:
-                    a = self.attained().pair(removed, added).log_delta(epsilon, tolerance)[0]
-                    b = max(a, min(b, curve_to_log_delta(self.curve(removed, added), epsilon)))
             except NotCovered:
                 a, b, route = -math.inf, curve_to_log_delta(self.curve(removed, added), epsilon), "Rényi"
+            else:
+                a, b = pair.log_delta(epsilon, tolerance)
+                members = self._members(removed, added)
+                if members != (pair,):
+                    a = max((member.log_delta(epsilon, tolerance)[0] for member in members), default=-math.inf)
+                    b = max(a, min(b, curve_to_log_delta(self._other_curve(removed, added), epsilon)))
             low, high = max(low, a), max(high, b)
         return low, high, route
 
@@ -227,10 +250,11 @@ class Mechanism(ABC):
         rate = number("tradeoff", "0 <= false_positive_rate <= 1", 0.0, 1.0, false_positive_rate=false_positive_rate)
         low, high = 1 - rate, 1 - rate
         for name, removed, added in self.neighbours():
-            pair = self.pair(removed, added)
-            if name == "add":
-                pair = pair.swap()
-            a, b = profile_to_tradeoff(pair.profile(), rate)
+            pair, members = self.pair(removed, added), self._members(removed, added, alone=False)
+            a, b = profile_to_tradeoff((pair.swap() if name == "add" else pair).profile(), rate)
+            if members != (pair,):
+                found = [profile_to_tradeoff((m.swap() if name == "add" else m).profile(), rate) for m in members]
+                b = min((upper for _, upper in found), default=1 - rate)
             low, high = min(low, a), min(high, b)
         return Bound(low, high, "false negative rate", relation=self.relation, route="pair")
 

@@ -57,6 +57,10 @@ class Gaussian(Leaf):
         above, below = _sides(self, removed, added, 1 / self.noise_multiplier)
         return NormalPair(tuple(sorted(above.items())), tuple(sorted(below.items())))
 
+    def copies(self, counts: Counts) -> Pair:
+        unit = self.steps(1, 1) / self.noise_multiplier
+        return NormalPair(tuple((unit * k, weight) for k, weight in enumerate(counts) if weight > 0), ((0.0, 1.0),))
+
     def derivation(self) -> Step:
         return Step(
             str(self),
