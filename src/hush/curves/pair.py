@@ -14,6 +14,7 @@ from functools import cache
 
 import numpy as np
 
+from hush.curves.renyi import RenyiCurve
 from hush.errors import NotCovered
 from hush.numerics.grid import cell_masses
 from hush.numerics.law import UNIT, Array, Law
@@ -89,6 +90,10 @@ class Pair(ABC):
         tilt = law.tilt(c, accuracy=60.0)
         slack = tilt.log_moment_error + 4 * UNIT * abs(tilt.log_moment)
         return max((tilt.log_moment - slack) / c, 0.0), max((tilt.log_moment + slack) / c, 0.0)
+
+    def curve(self) -> RenyiCurve:
+        """Upper bounds on the Rényi divergences of all orders."""
+        return RenyiCurve.of(lambda order: self.renyi(order)[1])
 
     def profile(self) -> Callable[[float], Interval]:
         """epsilon -> bounds on log delta, made for many questions."""

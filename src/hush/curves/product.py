@@ -12,6 +12,7 @@ import numpy as np
 from hush.curves.finite import FinitePair
 from hush.curves.normal import NormalPair
 from hush.curves.pair import Interval, Pair, Share, exact
+from hush.curves.renyi import ZERO, RenyiCurve
 from hush.curves.routes import FULL, QUICK, ContourRoute, DirectRoute, GridRoute, RenyiRoute, Route
 from hush.errors import NotCovered
 from hush.numerics.grid import Composed, Convolved
@@ -86,6 +87,9 @@ class Product(Pair):
     def renyi(self, order: float) -> Interval:
         ends = [(n, pair.renyi(order)) for pair, n in self.parts]
         return sum(n * low for n, (low, _) in ends), sum(n * high for n, (_, high) in ends)
+
+    def curve(self) -> RenyiCurve:
+        return sum((n * pair.curve() for pair, n in self.parts), ZERO)
 
     def log_delta(self, epsilon: float, tolerance: float = 1e-7) -> Interval:
         if not self.parts:
@@ -342,6 +346,9 @@ class Largest(Pair):
     def renyi(self, order: float) -> Interval:
         ends = [part.renyi(order) for part in self.parts]
         return max(low for low, _ in ends), max(high for _, high in ends)
+
+    def curve(self) -> RenyiCurve:
+        return RenyiCurve.largest(part.curve() for part in self.parts)
 
     def tails(self, losses: Array) -> tuple[Array, Array, Array, Array]:
         raise NotCovered("the largest of several profiles has no tails of its own")

@@ -12,7 +12,7 @@ from hush.curves.loudest import LoudestNormals, loudest_losses
 from hush.curves.normal import NormalPair
 from hush.curves.pair import Pair
 from hush.curves.relation import Relation
-from hush.curves.renyi import Curve
+from hush.curves.renyi import RenyiCurve
 from hush.errors import InvalidParameter, NotCovered
 from hush.mechanisms.checks import count
 from hush.mechanisms.fixed_size import replaced
@@ -53,7 +53,7 @@ class ShuffledBatches(OneSample):
         self._one_record(removed, added)
         return inner.pair(removed, added)
 
-    def curve(self, inner: Mechanism, removed: Counts, added: Counts) -> Curve:
+    def curve(self, inner: Mechanism, removed: Counts, added: Counts) -> RenyiCurve:
         self._one_record(removed, added)
         return inner.curve(removed, added)
 
@@ -150,7 +150,7 @@ class Revealed(OneSample):
             (inner.pair(exactly(k), exactly(k)), weight) for k, weight in enumerate(weights) if k > 0 and weight > 0
         )
 
-    def curve(self, inner: Mechanism, removed: Counts, added: Counts) -> Curve:
+    def curve(self, inner: Mechanism, removed: Counts, added: Counts) -> RenyiCurve:
         """(1/(a-1)) log(1 - q + q e^{(a-1) D(a)}): the mean of the moments over who was drawn."""
         weights = self._weights(self._records(removed, added))
         curves = [(inner.curve(exactly(k), exactly(k)), w) for k, w in enumerate(weights) if k > 0 and w > 0]
@@ -160,7 +160,7 @@ class Revealed(OneSample):
                 return max((curve(order) for curve, _ in curves), default=0.0)
             return renyi_blend([(curve(order), weight) for curve, weight in curves], order) * (1 + 1e-12)
 
-        return divergence
+        return RenyiCurve.of(divergence)
 
     def attained(self, inner: Mechanism, removed: Counts, added: Counts, alone: bool) -> tuple[Pair, ...]:
         """Exact for one place; of several copies only the case of exactly one is counted."""

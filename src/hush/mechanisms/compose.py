@@ -5,11 +5,11 @@ from __future__ import annotations
 from collections.abc import Callable, Iterable
 from dataclasses import dataclass, field
 
-from hush.curves import renyi
 from hush.curves.pair import Pair
 from hush.curves.product import Product, aligned
 from hush.curves.relation import Relation
-from hush.curves.renyi import Curve
+from hush.curves.renyi import ZERO, RenyiCurve
+from hush.curves.renyi_sampling import poisson_sample
 from hush.errors import InvalidParameter, NotCovered
 from hush.mechanisms.checks import count
 from hush.mechanisms.mechanism import (
@@ -58,14 +58,14 @@ def _chosen(parts: Iterable[tuple[tuple[Pair, ...], int]]) -> tuple[Pair, ...]:
     return tuple(Product.of(zip(chosen, times, strict=True)) for chosen in aligned([members for members, _ in known]))
 
 
-def _sampled_curve(whole: Mechanism, removed: Counts, added: Counts) -> Curve | None:
+def _sampled_curve(whole: Mechanism, removed: Counts, added: Counts) -> RenyiCurve | None:
     r, a = settled(removed), settled(added)
     if r is not None and a is not None:
         return None
     for counts, other in ((removed, a), (added, r)):
         if other == 0 and len(counts) == 2 and whole.relation is Relation.ADD_REMOVE:
             plain = [whole.curve(exactly(1), NONE), whole.curve(NONE, exactly(1))]
-            return renyi.poisson(renyi.largest(plain), counts[1])
+            return poisson_sample(RenyiCurve.largest(plain), counts[1])
     raise NotCovered("a Rényi bound for one sample of a composition is known for one record added or removed")
 
 
@@ -93,11 +93,11 @@ class Repeat(Mechanism):
         mixed = _sampled(removed, added, lambda r, a: (self.pair(r, a),))
         return mixed[0] if mixed else Product.of([(self.inner.pair(removed, added), self.times)])
 
-    def curve(self, removed: Counts, added: Counts) -> Curve:
+    def curve(self, removed: Counts, added: Counts) -> RenyiCurve:
         if self.times == 0:
-            return lambda order: 0.0
+            return ZERO
         mixed = _sampled_curve(self, removed, added)
-        return mixed if mixed is not None else renyi.scale(self.inner.curve(removed, added), self.times)
+        return mixed if mixed is not None else self.times * self.inner.curve(removed, added)
 
     @property
     def curve_beats_pair(self) -> bool:
@@ -152,11 +152,11 @@ class Sequence(Mechanism):
         mixed = _sampled(removed, added, lambda r, a: (self.pair(r, a),))
         return mixed[0] if mixed else Product.of((m.pair(removed, added), n) for m, n in self.parts)
 
-    def curve(self, removed: Counts, added: Counts) -> Curve:
+    def curve(self, removed: Counts, added: Counts) -> RenyiCurve:
         mixed = _sampled_curve(self, removed, added)
         if mixed is not None:
             return mixed
-        return renyi.add([renyi.scale(m.curve(removed, added), n) for m, n in self.parts])
+        return sum((n * m.curve(removed, added) for m, n in self.parts), ZERO)
 
     @property
     def curve_beats_pair(self) -> bool:
@@ -214,9 +214,9 @@ class Parallel(Mechanism):
                 options += _chosen([(ask(one, removed, NONE, False), 1), (ask(other, NONE, added, False), 1)])
         return options
 
-    def curve(self, removed: Counts, added: Counts) -> Curve:
+    def curve(self, removed: Counts, added: Counts) -> RenyiCurve:
         if 0 in (settled(removed), settled(added)) and max(len(removed), len(added)) <= 2:
-            return renyi.largest([part.curve(removed, added) for part in self.parts])
+            return RenyiCurve.largest(part.curve(removed, added) for part in self.parts)
         raise NotCovered("a Rényi bound side by side is known for one record added or removed")
 
     @property

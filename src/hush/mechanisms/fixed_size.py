@@ -13,7 +13,8 @@ from hush.curves.finite import FinitePair
 from hush.curves.lowest import Lowest
 from hush.curves.pair import Pair
 from hush.curves.relation import Relation
-from hush.curves.renyi import Curve
+from hush.curves.renyi import RenyiCurve
+from hush.curves.renyi_sampling import max_divergence, without_replacement
 from hush.errors import InvalidParameter, NotCovered
 from hush.mechanisms.checks import count
 from hush.mechanisms.mechanism import IDENTITY, Counts, Mechanism, exactly, require, settled
@@ -99,9 +100,9 @@ class FixedSize(OneSample):
         if rest > 0:
             yield CERTAIN_LOSS, rest
 
-    def curve(self, inner: Mechanism, removed: Counts, added: Counts) -> Curve:
-        pair = self.pair(inner, removed, added)
-        return lambda order: pair.renyi(order)[1]
+    def curve(self, inner: Mechanism, removed: Counts, added: Counts) -> RenyiCurve:
+        """That of the pair; where there is none, what the scheme has for curves."""
+        return self.pair(inner, removed, added).curve()
 
     def attained(self, inner: Mechanism, removed: Counts, added: Counts, alone: bool) -> tuple[Pair, ...]:
         """Datasets in which all other records are like the new record, like the old one, or add nothing.
@@ -175,6 +176,19 @@ class WithoutReplacement(FixedSize):
         """Indices of the sample, increasing; time and memory are those of the sample."""
         self._checked(population)
         return subset(source_or_secure(source), self.population, self.size)
+
+    def curve(self, inner: Mechanism, removed: Counts, added: Counts) -> RenyiCurve:
+        """The least of what the pair says, of Wang, Balle, Kasiviswanathan 2019, Thm 9, and of the max divergence."""
+        if replaced("WithoutReplacement", removed, added) != 1:
+            return super().curve(inner, removed, added)
+        one, rate = exactly(1), self.size / self.population
+        plain = inner.curve(one, one)
+        found = [without_replacement(plain, rate), max_divergence(plain, rate)]
+        try:
+            found.append(self.pair(inner, removed, added).curve())
+        except NotCovered:
+            pass
+        return RenyiCurve.least(found)
 
     def takes(self, records: int) -> Counts:
         """Hypergeometric: C(t,k) times k factors (m-i)/(n-i) and t-k factors (n-m-j)/(n-k-j)."""

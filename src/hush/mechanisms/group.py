@@ -6,7 +6,7 @@ from dataclasses import dataclass, field
 
 from hush.curves.pair import Pair
 from hush.curves.relation import Relation
-from hush.curves.renyi import Curve
+from hush.curves.renyi import RenyiCurve
 from hush.errors import InvalidParameter, NotCovered
 from hush.mechanisms.checks import count
 from hush.mechanisms.mechanism import Counts, Mechanism, Step
@@ -38,7 +38,7 @@ class Group(Mechanism):
     def pair(self, removed: Counts, added: Counts) -> Pair:
         return self.inner.pair(self._spread(removed), self._spread(added))
 
-    def curve(self, removed: Counts, added: Counts) -> Curve:
+    def curve(self, removed: Counts, added: Counts) -> RenyiCurve:
         return self.inner.curve(self._spread(removed), self._spread(added))
 
     @property
@@ -85,7 +85,7 @@ class Under(Mechanism):
     def pair(self, removed: Counts, added: Counts) -> Pair:
         return self.inner.pair(removed, added)
 
-    def curve(self, removed: Counts, added: Counts) -> Curve:
+    def curve(self, removed: Counts, added: Counts) -> RenyiCurve:
         return self.inner.curve(removed, added)
 
     @property

@@ -6,7 +6,7 @@ import math
 from abc import ABC, abstractmethod
 from collections.abc import Iterable
 from dataclasses import dataclass
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, ClassVar
 
 import numpy as np
 
@@ -14,7 +14,7 @@ from hush.curves.bound import Bound
 from hush.curves.pair import Pair
 from hush.curves.product import Largest, Product
 from hush.curves.relation import Relation
-from hush.curves.renyi import Curve, curve_to_epsilon, curve_to_log_delta
+from hush.curves.renyi import RenyiCurve
 from hush.curves.tradeoff import profile_to_tradeoff
 from hush.errors import InvalidParameter, NotCovered
 from hush.mechanisms.checks import delta_in_range, number
@@ -72,10 +72,9 @@ class Mechanism(ABC):
     def derivation(self) -> Step:
         """How the guarantee follows."""
 
-    def curve(self, removed: Counts, added: Counts) -> Curve:
+    def curve(self, removed: Counts, added: Counts) -> RenyiCurve:
         """Upper bounds on the Rényi divergence of every order, for the same neighbours."""
-        pair = self.pair(removed, added)
-        return lambda order: pair.renyi(order)[1]
+        return self.pair(removed, added).curve()
 
     def attained(self, removed: Counts, added: Counts, alone: bool) -> tuple[Pair, ...]:
         """Pairs that some mechanism of the same declaration attains for these neighbours: lower bounds come from them.
@@ -166,13 +165,13 @@ class Mechanism(ABC):
             try:
                 pair = self.pair(removed, added)
             except NotCovered:
-                a, b, route = 0.0, curve_to_epsilon(self.curve(removed, added), log_delta), "Rényi"
+                a, b, route = 0.0, self.curve(removed, added).epsilon_at(log_delta), "Rényi"
             else:
                 a, b = pair.epsilon(log_delta, tolerance, low)
                 members = self._members(removed, added)
                 if members != (pair,):
                     a = max((member.epsilon(log_delta, tolerance)[0] for member in members), default=0.0)
-                    b = max(a, min(b, curve_to_epsilon(self._other_curve(removed, added), log_delta)))
+                    b = max(a, min(b, self._other_curve(removed, added).epsilon_at(log_delta)))
             low, high = max(low, a), max(high, b)
         if route == "pair" and low == 0 and high > 0:
             route = "pair, upper bound only"
@@ -209,9 +208,9 @@ class Mechanism(ABC):
         except NotCovered:
             return ()
 
-    def _other_curve(self, removed: Counts, added: Counts) -> Curve:
+    def _other_curve(self, removed: Counts, added: Counts) -> RenyiCurve:
         """The Rényi curve, where it may beat the pair; else an infinite one."""
-        return self.curve(removed, added) if self.curve_beats_pair else lambda order: math.inf
+        return self.curve(removed, added) if self.curve_beats_pair else RenyiCurve.constant(math.inf)
 
     def _log_delta(self, epsilon: float, tolerance: float) -> tuple[float, float, str]:
         low, high, route = -math.inf, -math.inf, "pair"
@@ -219,13 +218,13 @@ class Mechanism(ABC):
             try:
                 pair = self.pair(removed, added)
             except NotCovered:
-                a, b, route = -math.inf, curve_to_log_delta(self.curve(removed, added), epsilon), "Rényi"
+                a, b, route = -math.inf, self.curve(removed, added).log_delta(epsilon=epsilon), "Rényi"
             else:
                 a, b = pair.log_delta(epsilon, tolerance)
                 members = self._members(removed, added)
                 if members != (pair,):
                     a = max((member.log_delta(epsilon, tolerance)[0] for member in members), default=-math.inf)
-                    b = max(a, min(b, curve_to_log_delta(self._other_curve(removed, added), epsilon)))
+                    b = max(a, min(b, self._other_curve(removed, added).log_delta(epsilon=epsilon)))
             low, high = max(low, a), max(high, b)
         return low, high, route
 
@@ -237,8 +236,19 @@ class Mechanism(ABC):
         array([1., 4.])
         """
         checked = [number("renyi", "orders >= 1", 1.0, math.inf, order=order) for order in orders]
+        return self.renyi_curve()(np.array(checked))
+
+    def renyi_curve(self) -> RenyiCurve:
+        """The Rényi curve that holds in every direction of the relation: a function of every order from 1 to infinity.
+
+        >>> import hush
+        >>> hush.Gaussian(noise_multiplier=1.0).renyi_curve().to_zcdp()
+        0.5
+        """
         curves = [self.curve(removed, added) for _, removed, added in self.neighbours()]
-        return np.array([max(curve(order) for curve in curves) for order in checked])
+        return RenyiCurve.largest(curves).declaring(
+            attained=all(curve.attained for curve in curves), mirrored=all(curve.mirrored for curve in curves)
+        )
 
     def tradeoff(self, *, false_positive_rate: float) -> Bound:
         """The least false negative rate of any attacker at this false positive rate (null: the record is absent).
@@ -283,6 +293,11 @@ def _tolerance(tolerance: float) -> float:
 class Leaf(Mechanism):
     """A mechanism that stands for itself: it knows its pair at whole numbers of changed records."""
 
+    attains_curve: ClassVar[bool] = False
+    """Whether it declares datasets, all records alike but those that differ, which attain its curve at every order."""
+    mirrored: ClassVar[bool] = False
+    """Whether it declares that any two neighbouring outputs are mirror images: odd Pearson-Vajda divergences >= 0."""
+
     @abstractmethod
     def at(self, removed: int, added: int) -> Pair:
         """The pair where all of the records that differ take part."""
@@ -303,6 +318,12 @@ class Leaf(Mechanism):
         if r == 0 and len(added) == 2:
             return self.at(0, 1).swap().mix(added[1]).swap()
         return self.mixture(removed, added)
+
+    def curve(self, removed: Counts, added: Counts) -> RenyiCurve:
+        curve = super().curve(removed, added)
+        if settled(removed) is None or settled(added) is None:
+            return curve
+        return curve.declaring(attained=self.attains_curve, mirrored=self.mirrored)
 
     def steps(self, removed: int, added: int) -> int:
         """How many units of sensitivity the neighbours are apart."""

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import math
 from dataclasses import dataclass
+from typing import ClassVar
 
 import numpy as np
 
@@ -43,6 +44,8 @@ class Gaussian(Leaf):
 
     noise_multiplier: float
     relation: Relation = Relation.ADD_REMOVE
+    attains_curve: ClassVar[bool] = True
+    mirrored: ClassVar[bool] = True
 
     def __post_init__(self) -> None:
         rule = "1e-6 <= noise_multiplier <= 1e9"
@@ -82,6 +85,8 @@ class Laplace(Leaf):
 
     scale: float
     relation: Relation = Relation.ADD_REMOVE
+    attains_curve: ClassVar[bool] = True
+    mirrored: ClassVar[bool] = True
 
     def __post_init__(self) -> None:
         object.__setattr__(self, "scale", number("Laplace", "0.002 <= scale <= 1e9", 0.002, 1e9, scale=self.scale))
@@ -117,6 +122,8 @@ class DiscreteGaussian(Leaf):
     sigma: float
     sensitivity: int = 1
     relation: Relation = Relation.ADD_REMOVE
+    attains_curve: ClassVar[bool] = True
+    mirrored: ClassVar[bool] = True
 
     def __post_init__(self) -> None:
         object.__setattr__(
@@ -154,6 +161,8 @@ class DiscreteLaplace(Leaf):
     scale: float
     sensitivity: int = 1
     relation: Relation = Relation.ADD_REMOVE
+    attains_curve: ClassVar[bool] = True
+    mirrored: ClassVar[bool] = True
 
     def __post_init__(self) -> None:
         object.__setattr__(

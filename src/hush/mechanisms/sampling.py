@@ -12,7 +12,7 @@ from scipy import special
 
 from hush.curves.pair import Pair
 from hush.curves.relation import Relation
-from hush.curves.renyi import Curve
+from hush.curves.renyi import RenyiCurve
 from hush.errors import InvalidParameter, NotCovered
 from hush.mechanisms.checks import count, number
 from hush.mechanisms.mechanism import NONE, Counts, Mechanism, Step, require
@@ -45,7 +45,7 @@ class OneSample(Scheme):
         """The dominating pair of the mechanism on the sample."""
 
     @abstractmethod
-    def curve(self, inner: Mechanism, removed: Counts, added: Counts) -> Curve:
+    def curve(self, inner: Mechanism, removed: Counts, added: Counts) -> RenyiCurve:
         """The Rényi curve of the mechanism on the sample."""
 
     @abstractmethod
@@ -78,7 +78,7 @@ class Sampled(Mechanism):
     def pair(self, removed: Counts, added: Counts) -> Pair:
         return self.scheme.pair(self.inner, removed, added)
 
-    def curve(self, removed: Counts, added: Counts) -> Curve:
+    def curve(self, removed: Counts, added: Counts) -> RenyiCurve:
         return self.scheme.curve(self.inner, removed, added)
 
     @property
@@ -125,7 +125,7 @@ class Poisson(OneSample):
     def pair(self, inner: Mechanism, removed: Counts, added: Counts) -> Pair:
         return inner.pair(self.thin(removed), self.thin(added))
 
-    def curve(self, inner: Mechanism, removed: Counts, added: Counts) -> Curve:
+    def curve(self, inner: Mechanism, removed: Counts, added: Counts) -> RenyiCurve:
         return inner.curve(self.thin(removed), self.thin(added))
 
     def attained(self, inner: Mechanism, removed: Counts, added: Counts, alone: bool) -> tuple[Pair, ...]:
@@ -195,7 +195,7 @@ class UnequalPoisson(OneSample):
     def pair(self, inner: Mechanism, removed: Counts, added: Counts) -> Pair:
         return self.largest.pair(inner, removed, added)
 
-    def curve(self, inner: Mechanism, removed: Counts, added: Counts) -> Curve:
+    def curve(self, inner: Mechanism, removed: Counts, added: Counts) -> RenyiCurve:
         return self.largest.curve(inner, removed, added)
 
     def attained(self, inner: Mechanism, removed: Counts, added: Counts, alone: bool) -> tuple[Pair, ...]:
