@@ -82,6 +82,13 @@ ATOMS: dict[str, Word] = {
 
 PIPES: dict[str, Word] = {
     "poisson": Word(("RATE",), 0, lambda mechanism, rate: mechanism.on(hush.Poisson(rate=rate))),
+    "without-replacement": Word(
+        ("SIZE", "POPULATION"), 0, lambda mechanism, *sizes: mechanism.on(hush.WithoutReplacement(*sizes))
+    ),
+    "with-replacement": Word(
+        ("SIZE", "POPULATION"), 0, lambda mechanism, *sizes: mechanism.on(hush.WithReplacement(*sizes))
+    ),
+    "shuffled-batches": Word(("STEPS",), 0, lambda mechanism, steps: mechanism.on(hush.ShuffledBatches(steps))),
     "repeat": Word(("TIMES",), 0, lambda mechanism, times: mechanism.repeat(times)),
     "group": Word(("SIZE",), 0, lambda mechanism, size: mechanism.group(size)),
     "replace": Word((), 0, lambda mechanism: mechanism.under(Relation.REPLACE)),

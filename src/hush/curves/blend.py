@@ -48,6 +48,9 @@ class Blend(Pair):
     def swap(self) -> Pair:
         return self._map("swap")
 
+    def sketched(self) -> Pair:
+        return self._map("sketched")
+
     def log_delta(self, epsilon: float, tolerance: float = 1e-9) -> Interval:
         found = [(math.log(weight), pair.log_delta(epsilon, tolerance)) for pair, weight in self.parts]
         start = math.log(self.idle * -math.expm1(epsilon)) if epsilon < 0 < self.idle else -math.inf

@@ -10,7 +10,8 @@ import numpy as np
 from scipy import special
 
 from hush.curves.pair import Interval, Pair, Share
-from hush.curves.product import Mixed, tabulate
+from hush.curves.product import Mixed
+from hush.curves.table import tabulate
 from hush.errors import NotCovered
 from hush.numerics.half_normals import HalfNormals
 from hush.numerics.law import UNIT, Array, Law
@@ -54,6 +55,9 @@ class Folded(Pair):
 
     def swap(self) -> Pair:
         return self
+
+    def sketched(self) -> Pair:
+        return Folded(self.base.sketched(), self.rate)
 
     @property
     def max_loss(self) -> float:

@@ -37,6 +37,9 @@ class Lowest(Pair):
     def swap(self) -> Pair:
         return Lowest.of(part.swap() for part in self.parts)
 
+    def sketched(self) -> Pair:
+        return Lowest.of(part.sketched() for part in self.parts)
+
     def log_delta(self, epsilon: float, tolerance: float = 1e-9) -> Interval:
         return _least([part.log_delta(epsilon, tolerance) for part in self.parts])
 

@@ -60,6 +60,10 @@ class Pair(ABC):
 
         return self if rate == 1 else Folded(self, rate)
 
+    def sketched(self) -> Pair:
+        """A pair above this one that answers quickly at many epsilons, where that is possible."""
+        return self
+
     @property
     def alternatives(self) -> tuple[Pair, ...]:
         """Pairs of which each dominates on its own; the best one depends on the question."""

@@ -9,18 +9,18 @@ from functools import cached_property
 
 import numpy as np
 
-from hush.curves.finite import FinitePair
 from hush.curves.normal import NormalPair
 from hush.curves.pair import Interval, Pair, Share, exact
 from hush.curves.renyi import ZERO, RenyiCurve
 from hush.curves.routes import FULL, QUICK, ContourRoute, DirectRoute, GridRoute, RenyiRoute, Route
 from hush.errors import NotCovered
-from hush.numerics.grid import Composed, Convolved
 from hush.numerics.law import UNIT, Array, Law
 from hush.numerics.orders import common_lattice
 
 FEW = 16
 """Up to so many losses the grid is asked first."""
+MANY_ATOMS = 100
+"""A few losses that each have so many atoms, off any lattice, are a table: no line integral of theirs converges."""
 NEAR = 1e-3
 LAST_RESORT = (DirectRoute, RenyiRoute)
 """Routes that are not asked where the interval is already this narrow."""
@@ -81,6 +81,11 @@ class Product(Pair):
         """The parts' laws with their counts; raises NotCovered where one has none."""
         return tuple((pair.law(), n) for pair, n in self.parts)
 
+    def sketched(self) -> Pair:
+        from hush.curves.table import Sketch
+
+        return Sketch(self) if self.analytic else self
+
     def tails(self, losses: Array) -> tuple[Array, Array, Array, Array]:
         raise NotCovered("the tails of a composed loss are known only through its profile")
 
@@ -110,7 +115,10 @@ class Product(Pair):
         """The engines, in the order in which they are asked: the contour wants many losses, the grid few."""
         contour = ContourRoute(self.laws)
         quick, full = GridRoute(self.parts, self.laws, QUICK), GridRoute(self.parts, self.laws, FULL)
-        first = (quick, contour) if self.count <= FEW and not common_lattice(self.laws) else (contour, quick)
+        few = self.count <= FEW and not common_lattice(self.laws)
+        first = (quick, contour) if few else (contour, quick)
+        if few and all(len(law.losses) > MANY_ATOMS and not law.pieces for law, _ in self.laws):
+            first = (quick,)
         last = (full, DirectRoute(self.parts)) if self.count <= 10 else (full,)
         return (*first, *last, RenyiRoute(self.laws))
 
@@ -229,6 +237,8 @@ class Product(Pair):
     @cached_property
     def _above(self) -> tuple[GridRoute, float]:
         """Tables above the parts that have no analytic law, as a route; and the log of their finite mass."""
+        from hush.curves.table import tabulate
+
         tables = tuple((pair if _analytic(pair) else tabulate(pair), n) for pair, n in self.parts)
         finite = sum(n * math.log1p(-min(pair.infinite, 1 - 1e-16)) for pair, n in tables)
         return GridRoute(tables, tuple((pair.law(), n) for pair, n in tables), QUICK), finite
@@ -300,10 +310,15 @@ class Mixed(Pair):
         low, high = self.base.epsilon(target, tolerance)
         return log1p_times_expm1(rate, low) * (1 - 4e-14), log1p_times_expm1(rate, high)
 
+    def sketched(self) -> Pair:
+        return Mixed(self.base.sketched(), self.share)
+
     def tails(self, losses: Array) -> tuple[Array, Array, Array, Array]:
         raise NotCovered("the tails of a sampled composition are known only through its profile")
 
     def renyi(self, order: float) -> Interval:
+        from hush.curves.table import tabulate
+
         return 0.0, tabulate(self).renyi(order)[1]
 
 
@@ -350,73 +365,8 @@ class Largest(Pair):
     def curve(self) -> RenyiCurve:
         return RenyiCurve.largest(part.curve() for part in self.parts)
 
+    def sketched(self) -> Pair:
+        return Largest(tuple(part.sketched() for part in self.parts))
+
     def tails(self, losses: Array) -> tuple[Array, Array, Array, Array]:
         raise NotCovered("the largest of several profiles has no tails of its own")
-
-
-@dataclass(frozen=True)
-class Sketch(Pair):
-    """A product seen through two lattice laws above it: quick upper bounds at many epsilons."""
-
-    product: Product
-
-    @property
-    def infinite(self) -> float:
-        return self.product.infinite
-
-    def swap(self) -> Pair:
-        return self._mirror
-
-    @cached_property
-    def _mirror(self) -> Pair:
-        swapped = self.product.swap()
-        return Sketch(swapped) if isinstance(swapped, Product) else swapped
-
-    def mix(self, rate: float) -> Pair:
-        return Mixed(self, Share().mix(rate))
-
-    def tails(self, losses: Array) -> tuple[Array, Array, Array, Array]:
-        raise NotCovered("a sketch gives upper bounds only")
-
-    @cached_property
-    def _composed(self) -> tuple[Composed | Convolved, ...]:
-        route = GridRoute(self.product.parts, self.product.laws)
-        return tuple(route.bracket(1 << 16, log_delta).upper for log_delta in (-1.0, -12.0, -26.0))
-
-    def log_delta(self, epsilon: float, tolerance: float = 1e-4) -> Interval:
-        upper = min(composed.log_delta(epsilon, 1) for composed in self._composed)
-        if self.infinite:
-            upper = float(np.logaddexp(math.log(self.infinite), upper))
-        return -math.inf, min(upper, 0.0)
-
-    def epsilon(self, log_delta: float, tolerance: float = 1e-4, floor: float = 0.0) -> Interval:
-        return 0.0, RenyiRoute(self.product.laws).epsilon(log_delta, tolerance)[1]
-
-
-def _sketched(pair: Pair) -> Pair:
-    """The pair with every composition inside it replaced by its sketch, where that is possible."""
-    if isinstance(pair, Product):
-        return Sketch(pair) if pair.analytic else pair
-    if isinstance(pair, Mixed):
-        return Mixed(_sketched(pair.base), pair.share)
-    if isinstance(pair, Largest):
-        return Largest(tuple(_sketched(part) for part in pair.parts))
-    return pair
-
-
-def tabulate(pair: Pair, points: int = 300) -> FinitePair:
-    """A finite pair above any pair: upper bounds on its profile at many epsilons, joined by lines."""
-    sketch, mirror = _sketched(pair), _sketched(pair.swap())
-    reaches = []
-    for side in (sketch, mirror):
-        log_delta = math.log(max(1e-13, side.infinite * (1 + 1e-6)))
-        reaches.append(max(side.epsilon(log_delta, 1e-3)[1], 1e-9))
-    if not all(math.isfinite(reach) for reach in reaches):
-        raise NotCovered("a table of this profile needs a finite epsilon at some delta below 1")
-    sides = [
-        reach * np.concatenate([np.linspace(0, 1.1, points // 2), np.geomspace(1e-4, 0.1, points // 10)])
-        for reach in reaches
-    ]
-    epsilons = np.unique(np.concatenate([sides[0], -sides[1]]))
-    deltas = np.array([math.exp(sketch.log_delta(float(e), 1e-4)[1]) for e in epsilons])
-    return FinitePair.from_profile(epsilons, np.maximum(deltas, -np.expm1(np.minimum(epsilons, 0.0))))

@@ -18,8 +18,11 @@ from hush.mechanisms.mechanism import (
     Counts,
     Mechanism,
     Step,
+    against_nothing,
     exactly,
     largest_pair,
+    one_replaced,
+    replaced_on_a_sample,
     require,
     same_relation,
     settled,
@@ -46,8 +49,8 @@ def _sampled(
     if r == 0 and len(added) == 2:
         return tuple(pair.swap().mix(added[1]).swap() for pair in whole(NONE, exactly(1)))
     raise NotCovered(
-        "one sample of a composition is covered for one record added or removed; "
-        "for groups or replacement sample each step on its own"
+        "one sample of a composition is covered for one record added, removed or replaced; "
+        "for groups sample each step on its own"
     )
 
 
@@ -90,6 +93,8 @@ class Repeat(Mechanism):
     def pair(self, removed: Counts, added: Counts) -> Pair:
         if self.times == 0:
             return IDENTITY
+        if one_replaced(removed, added):
+            return replaced_on_a_sample(self, removed[1])
         mixed = _sampled(removed, added, lambda r, a: (self.pair(r, a),))
         return mixed[0] if mixed else Product.of([(self.inner.pair(removed, added), self.times)])
 
@@ -106,6 +111,8 @@ class Repeat(Mechanism):
     def attained(self, removed: Counts, added: Counts, alone: bool) -> tuple[Pair, ...]:
         if self.times == 0:
             return (IDENTITY,)
+        if one_replaced(removed, added):
+            return against_nothing(self, removed[1], alone)
         mixed = _sampled(removed, added, lambda r, a: self.attained(r, a, alone))
         return _chosen([(self.inner.attained(removed, added, False), self.times)]) if mixed is None else mixed
 
@@ -149,6 +156,8 @@ class Sequence(Mechanism):
         return cls(parts)
 
     def pair(self, removed: Counts, added: Counts) -> Pair:
+        if one_replaced(removed, added):
+            return replaced_on_a_sample(self, removed[1])
         mixed = _sampled(removed, added, lambda r, a: (self.pair(r, a),))
         return mixed[0] if mixed else Product.of((m.pair(removed, added), n) for m, n in self.parts)
 
@@ -163,6 +172,8 @@ class Sequence(Mechanism):
         return any(part.curve_beats_pair for part, _ in self.parts)
 
     def attained(self, removed: Counts, added: Counts, alone: bool) -> tuple[Pair, ...]:
+        if one_replaced(removed, added):
+            return against_nothing(self, removed[1], alone)
         mixed = _sampled(removed, added, lambda r, a: self.attained(r, a, alone))
         return _chosen((m.attained(removed, added, False), n) for m, n in self.parts) if mixed is None else mixed
 

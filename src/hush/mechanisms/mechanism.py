@@ -302,8 +302,13 @@ class Leaf(Mechanism):
     def at(self, removed: int, added: int) -> Pair:
         """The pair where all of the records that differ take part."""
 
+    exact_mixture = False
+    """Whether `mixture` is attained; else it is an upper bound."""
+
     def mixture(self, removed: Counts, added: Counts) -> Pair:
         """The pair where the number of records that take part is random and not just 0 or 1."""
+        if one_replaced(removed, added) and self.relation is Relation.ADD_REMOVE:
+            return replaced_on_a_sample(self, removed[1])
         raise NotCovered(
             f"{self} sampled with several records changed, or replaced: no pair is known. Covered: one record "
             "added or removed, and Gaussian or discrete noise for groups and replacement"
@@ -325,6 +330,11 @@ class Leaf(Mechanism):
             return curve
         return curve.declaring(attained=self.attains_curve, mirrored=self.mirrored)
 
+    def attained(self, removed: Counts, added: Counts, alone: bool) -> tuple[Pair, ...]:
+        if self.exact_mixture or not one_replaced(removed, added):
+            return (self.pair(removed, added),)
+        return against_nothing(self, removed[1], alone)
+
     def steps(self, removed: int, added: int) -> int:
         """How many units of sensitivity the neighbours are apart."""
         if self.relation is Relation.ADD_REMOVE:
@@ -335,6 +345,28 @@ class Leaf(Mechanism):
                 "State its noise under ADD_REMOVE instead"
             )
         return removed
+
+
+def one_replaced(removed: Counts, added: Counts) -> bool:
+    """Whether one record is replaced on a sample that holds either with the same probability."""
+    return len(removed) == 2 and removed == added and 0 < removed[0] < 1
+
+
+def replaced_on_a_sample(inner: Mechanism, rate: float) -> Pair:
+    """One record replaced, each version drawn at this rate: P = (1-q)R + q P1 against Q = (1-q)R + q Q1.
+
+    Advanced joint convexity (Balle, Barthe, Gaboardi 2018, Thm 1) leaves the hockey sticks of P1 against R (a removal) and of
+    P1 against Q1 (a replacement), so the larger of the two, mixed, is an upper bound; both orders are neighbours.
+    """
+    one = exactly(1)
+    return largest_pair((inner.pair(one, one), inner.pair(one, NONE))).mix_both(rate)
+
+
+def against_nothing(inner: Mechanism, rate: float, alone: bool) -> tuple[Pair, ...]:
+    """What is attained of that: the new record adds nothing, so Q = R; or the old one does."""
+    one = exactly(1)
+    up = tuple(pair.mix(rate) for pair in inner.attained(one, NONE, alone))
+    return (*up, *(pair.swap().mix(rate).swap() for pair in inner.attained(NONE, one, alone)))
 
 
 def largest_pair(pairs: Iterable[Pair]) -> Pair:

@@ -53,6 +53,8 @@ class Gaussian(Leaf):
         object.__setattr__(self, "noise_multiplier", value)
         _relation("Gaussian", self.relation)
 
+    exact_mixture = True
+
     def at(self, removed: int, added: int) -> Pair:
         return NormalPair.shifted(self.steps(removed, added) / self.noise_multiplier)
 
@@ -132,6 +134,8 @@ class DiscreteGaussian(Leaf):
         object.__setattr__(self, "sensitivity", count("DiscreteGaussian", 1, sensitivity=self.sensitivity))
         _relation("DiscreteGaussian", self.relation)
 
+    exact_mixture = True
+
     def at(self, removed: int, added: int) -> Pair:
         return NormalPair.shifted(self.steps(removed, added) * self.sensitivity / self.sigma, 1 / self.sigma)
 
@@ -172,6 +176,8 @@ class DiscreteLaplace(Leaf):
         if self.sensitivity > 100_000:
             raise InvalidParameter("DiscreteLaplace", "sensitivity <= 100000", sensitivity=self.sensitivity)
         _relation("DiscreteLaplace", self.relation)
+
+    exact_mixture = True
 
     def at(self, removed: int, added: int) -> Pair:
         shift = self.steps(removed, added) * self.sensitivity
