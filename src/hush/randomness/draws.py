@@ -62,9 +62,10 @@ def coins(source: Source, rates: Array) -> Array:
     certain = rates >= 1
     threshold = np.where(certain, 0.0, whole).astype(np.uint64)
     result = certain | (words < threshold)
-    ties = np.flatnonzero((words == threshold) & ~certain)
+    fraction = scaled - whole
+    ties = np.flatnonzero((words == threshold) & (fraction > 0))
     if len(ties):
-        result[ties] = coins(source, (scaled - whole)[ties])
+        result[ties] = coins(source, fraction[ties])
     return result
 
 
