@@ -84,7 +84,9 @@ class Product(Pair):
     def sketched(self) -> Pair:
         from hush.curves.table import Sketch
 
-        return Sketch(self) if self.analytic else self
+        if not self.parts:
+            return self
+        return Sketch(self if self.analytic else Product(self._tables))
 
     def tails(self, losses: Array) -> tuple[Array, Array, Array, Array]:
         raise NotCovered("the tails of a composed loss are known only through its profile")
@@ -235,11 +237,15 @@ class Product(Pair):
         return bounds
 
     @cached_property
-    def _above(self) -> tuple[GridRoute, float]:
-        """Tables above the parts that have no analytic law, as a route; and the log of their finite mass."""
+    def _tables(self) -> tuple[tuple[Pair, int], ...]:
         from hush.curves.table import tabulate
 
-        tables = tuple((pair if _analytic(pair) else tabulate(pair), n) for pair, n in self.parts)
+        return tuple((pair if _analytic(pair) else tabulate(pair), n) for pair, n in self.parts)
+
+    @cached_property
+    def _above(self) -> tuple[GridRoute, float]:
+        """Tables above the parts that have no analytic law, as a route; and the log of their finite mass."""
+        tables = self._tables
         finite = sum(n * math.log1p(-min(pair.infinite, 1 - 1e-16)) for pair, n in tables)
         return GridRoute(tables, tuple((pair.law(), n) for pair, n in tables), QUICK), finite
 
