@@ -9,6 +9,7 @@ from __future__ import annotations
 
 import math
 from dataclasses import dataclass
+from functools import lru_cache
 
 import numpy as np
 
@@ -17,9 +18,10 @@ from hush.numerics.lognormal_mean import LognormalMean
 
 DIGITS = 36.0
 """-log of the trapezoid error relative to the integral of |f|."""
-SHAPES = ((0.0, 0.35), (0.0, 0.6), (0.15, 0.45), (0.3, 0.6), (0.6, 0.75))
-"""Hyperbolas that are tried: lean b, half-width d of the strip. Far in the upper tail the leaning ones win."""
+SHAPES = ((0.6, 0.75), (0.3, 0.6), (0.15, 0.45), (0.0, 0.35), (0.0, 0.15))
+"""Hyperbolas that are tried: lean b, half-width d of the strip. What leans more needs fewer nodes, where it works."""
 FARTHEST = 60.0
+MANY_NODES, MOST_NODES = 300, 1200
 
 
 @dataclass(frozen=True)
@@ -68,23 +70,23 @@ class Hyperbola:
         weight = np.full(len(line.z), self.step / math.pi)
         weight[0] /= 2
         exponent = excess[:, None] * line.z + (line.value + np.log(line.slope) - 2 * np.log(line.z)) - scale[:, None]
-        value = np.exp(exponent).real @ weight
+        value = (np.exp(np.minimum(exponent.real, 0.0)) * np.cos(exponent.imag)) @ weight
         heights = np.exp(sizes - scale[:, None]) * weight
         rounding = np.expm1(np.minimum(line.error, 1.0)) + UNIT * (16 + 4 * np.abs(line.value))
         error = heights @ rounding + 4 * UNIT * (heights @ np.abs(line.z)) * np.abs(excess)
-        return value, error + self._alias(excess, scale) + self._tail(excess, scale), scale
+        return value, error + self.alias(excess, scale) + self.tail(excess, scale), scale
 
-    def _alias(self, excess: Array, scale: Array) -> Array:
+    def alias(self, excess: Array, scale: Array) -> Array:
         """Error of the trapezoid rule up to the last node: two edges of the strip (H1), and its ends (H2)."""
         total = np.zeros(len(excess))
         for edge in (self.inner, self.outer):
             total += np.exp(np.minimum(edge.log_size(excess) - scale[:, None], 700.0)).sum(axis=1) * self.step
-        total /= math.expm1(2 * math.pi * self.room / self.step)
+        total *= math.exp(-min(2 * math.pi * self.room / self.step, 700.0)) * 1.01
         fall = 2 * math.pi * self.depth / self.step
         ends = np.exp(np.minimum(self.side.log_size(excess) - scale[:, None] - fall, 700.0)).max(axis=1)
         return 1.5 / math.pi * (total + 2 * self.room * ends)
 
-    def _tail(self, excess: Array, scale: Array) -> Array:
+    def tail(self, excess: Array, scale: Array) -> Array:
         """Beyond the last node |E e^{-zS}| falls, Re z does not grow, and |dz/dv|/|z|^2 is summable (H3)."""
         exponent = self.log_tail + float(self.middle.z.real[-1]) * (1 + excess) - scale
         return np.exp(np.minimum(exponent, 700.0)) / (math.pi * self.size * (math.sinh(self.last) - 1))
@@ -103,10 +105,28 @@ def crossing(law: LognormalMean, excess: float) -> float:
     return math.exp(float(grid[best]))
 
 
-def lay(law: LognormalMean, excess: float) -> Hyperbola:
-    """The cheapest contour for strikes near this one."""
-    c = crossing(law, excess)
-    _, size, lean, room, last, step = min(_plan(law, excess, c, lean, room) for lean, room in SHAPES)
+def lay(law: LognormalMean, excess: Array) -> Hyperbola:
+    """A contour for the strikes between these: the first shape that keeps its promise, else the best."""
+    c = crossing(law, float(excess[-1]))
+    best, least, aside = None, math.inf, []
+    for lean, room in SHAPES:
+        size, last, step = _plan(law, excess, c, lean, room)
+        if last / step > MANY_NODES:
+            aside.append((last / step, size, lean, room, last, step))
+            continue
+        found = _laid(law, size, lean, room, last, step)
+        miss = float(found.put(excess)[1].max())
+        if best is None or miss < least:
+            best, least = found, miss
+        if miss < 1e-11:
+            break
+    if best is None:
+        _, size, lean, room, last, step = min(aside)
+        best = _laid(law, size, lean, room, last, max(step, last / MOST_NODES))
+    return best
+
+
+def _laid(law: LognormalMean, size: float, lean: float, room: float, last: float, step: float) -> Hyperbola:
     v = step * np.arange(math.ceil(last / step) + 1)
     lines = [Line.of(law, v, size, angle) for angle in (lean, lean - room, lean + room)]
     leans = np.linspace(lean - room, lean + room, 17)
@@ -115,26 +135,24 @@ def lay(law: LognormalMean, excess: float) -> Hyperbola:
     return Hyperbola(step, room, size, float(v[-1]), *lines, side, np.abs(leans - lean), tail)
 
 
-def _plan(law: LognormalMean, excess: float, c: float, lean: float, room: float) -> tuple[float, ...]:
-    """(nodes, size, lean, room, last, step): how far the hyperbola must go, and how finely."""
+def _plan(law: LognormalMean, excess: Array, c: float, lean: float, room: float) -> tuple[float, float, float]:
+    """(size, last, step): how far the hyperbola must go for these strikes, and how finely."""
     size = c / (1 - math.sin(lean))
-    strike = np.array([excess])
-    v, top, last = np.arange(0.0, 4.81, 0.4), 0.0, FARTHEST
+    v, top, last = np.arange(0.0, 4.81, 0.4), np.zeros(len(excess)), FARTHEST
     while last == FARTHEST and v[-1] < FARTHEST:
         middle = Line.of(law, v, size, lean)
-        heights = middle.log_size(strike)[0]
-        top = max(top, float(heights[0])) if v[0] else float(heights.max())
-        done = np.flatnonzero((heights < top - DIGITS) & (v > 1.5))
-        for k in done:
+        heights = middle.log_size(excess)
+        top = top if v[0] else heights.max(axis=1)
+        for k in np.flatnonzero((heights < top[:, None] - DIGITS).all(axis=0) & (v > 1.5)):
             bound = float(log_decay(law, middle.z[k : k + 1], lean)[0]) + middle.z[k].real * (1 + excess)
-            if bound - math.log(size * (math.sinh(v[k]) - 1)) < top - DIGITS:
+            if (bound - math.log(size * (math.sinh(v[k]) - 1)) < top - DIGITS).all():
                 last = float(v[k])
                 break
         v = v[-1] + np.arange(0.4, 4.81, 0.4)
-    near = np.arange(0.0, last + 0.1, 0.4)
-    edges = [Line.of(law, near, size, angle).log_size(strike)[0].max() for angle in (lean - room, lean + room)]
-    step = 2 * math.pi * room / (DIGITS + max(float(max(edges)) - top, 0.0))
-    return last / step, size, lean, room, last, step
+    near = np.linspace(0.0, last, max(8, round(last / 0.4)))
+    edges = [(Line.of(law, near, size, angle).log_size(excess) - top[:, None]).max() for angle in (lean - room, lean + room)]
+    step = 2 * math.pi * room / (DIGITS + max(float(max(edges)), 0.0))
+    return size, last, step
 
 
 def log_decay(law: LognormalMean, z: Array, lean: float) -> Array:
@@ -148,3 +166,42 @@ def log_decay(law: LognormalMean, z: Array, lean: float) -> Array:
     value, error = law.log_laplace(np.maximum(along, 0.0).ravel())
     log_value = (value + error).reshape(along.shape) - along
     return np.where(along > 0, law.count * (turns / law.spread) ** 2 / 2 + log_value, 1e4).min(axis=1)
+
+
+@lru_cache(maxsize=256)
+def contour(law: LognormalMean, band: int) -> Hyperbola:
+    """The contour for one band of strikes: doubling distances above the mean, equal steps of log K below it."""
+    width = law.width
+    if band >= 0:
+        return lay(law, width * np.array([2.0**band if band else 0.0, 2.0 ** (band + 1)]))
+    return lay(law, np.expm1(width * np.array([band + 1.0, band])))
+
+
+def out_of_the_money(law: LognormalMean, losses: Array) -> tuple[Array, Array]:
+    """Bounds on E(K - S)_+ for K = e^l <= 1, and on E(S - K)_+ = E(K - S)_+ - (K - 1) for K > 1; in logs.
+
+    >>> low, high = out_of_the_money(LognormalMean(1.0, 100), np.array([-0.5, 0.5]))
+    >>> np.exp(low), bool((high - low < 1e-9).all())
+    (array([3.593865...e-07, 4.408908...e-05]), True)
+    """
+    losses = np.atleast_1d(np.asarray(losses, dtype=float))
+    low, high = np.full(len(losses), -math.inf), np.zeros(len(losses))
+    for band, chosen in _bands(law, losses).items():
+        excess = np.expm1(losses[chosen])
+        value, error, scale = contour(law, band).put(excess)
+        if band >= 0:
+            down = np.maximum(excess, 0.0) * np.exp(-scale)
+            error = error + UNIT * (down + np.abs(value))
+            value = value - down
+        with np.errstate(divide="ignore"):
+            low[chosen] = np.log(np.maximum(value - error, 0.0)) + scale
+            high[chosen] = np.log(np.maximum(value + error, 1e-320)) + scale
+    return low - 4 * UNIT * np.abs(low), np.minimum(high + 4 * UNIT * np.abs(high), losses.clip(max=0.0))
+
+
+def _bands(law: LognormalMean, losses: Array) -> dict[int, Array]:
+    """Which losses share a contour."""
+    with np.errstate(divide="ignore"):
+        above = np.maximum(np.ceil(np.log2(np.expm1(np.clip(losses, 0.0, 300.0)) / law.width)) - 1, 0)
+    bands = np.where(losses >= 0, above, np.floor(losses / law.width)).astype(int)
+    return {int(band): bands == band for band in np.unique(bands)}

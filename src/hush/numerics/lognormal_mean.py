@@ -10,15 +10,16 @@ from __future__ import annotations
 
 import math
 from dataclasses import dataclass
+from functools import cached_property
 
 import numpy as np
 
 from hush.numerics.law import UNIT, Array
 from hush.numerics.logspace import log1p
 
-REACH = 11.0
-"""Deviations beyond the centre that are summed: a normal has e^-63 of its mass outside."""
-SMALL = 4.0
+REACH = 12.0
+"""Deviations beyond the centre that are summed: the normal density is e^-73 there."""
+TAME = 12.0
 """Where |w|V stays below this on the whole range, no shift is needed: the exponential is tame in any direction."""
 
 LARGE = 5.0
@@ -53,10 +54,10 @@ class LognormalMean:
         rest[plain] = slope[plain] = np.exp(argument[plain])
         total = (weight * rest).sum(axis=1)
         size = np.abs(weight)
-        spill = np.abs(slope) * (np.abs(w)[:, None] * (1 + v * (2 + np.abs(a * x) + a * a)))
-        rounding = (size * (np.abs(rest) * (4 + x * x) + spill)).sum(axis=1)
-        error = 4 * UNIT * rounding + lines.alias(w, v, np.exp(log_weight)) + lines.cut()
-        relative = error / np.maximum(np.abs(np.where(plain, 0.0, 1.0) + total) - error, 1e-300)
+        spill = np.abs(slope) * (np.abs(w)[:, None] * (1 + v * (5 + np.abs(a * x) + a * a / 2)))
+        rounding = (size * (np.abs(rest) * (8 + x * x / 2 + np.abs(turn[:, None] * x)) + spill)).sum(axis=1)
+        error = UNIT * rounding + lines.alias(w, v, np.exp(log_weight)) + lines.cut()
+        relative = np.minimum(error, 1e90) / np.maximum(np.abs(np.where(plain, 0.0, 1.0) + total) - error, 1e-200)
         value = np.where(plain, np.log(np.where(plain & (total != 0), total, 1.0)) + w, log1p(np.where(plain, 0, total)))
         return self.count * value, self.count * (relative + 4 * UNIT * (np.abs(value) + np.where(plain, np.abs(w), 0.0)))
 
@@ -73,17 +74,18 @@ class LognormalMean:
         slope = rest + argument
         rest[plain] = slope[plain] = np.exp(argument[plain])
         total = rest @ weight
-        spill = np.abs(slope) * (w[:, None] * (1 + v * (2 + np.abs(a * x) + a * a)))
-        rounding = (np.abs(rest) * (4 + x * x) + spill) @ weight
-        error = 4 * UNIT * rounding + lines.alias(w, v, weight) + lines.cut()
-        relative = error / np.maximum(np.where(plain, 0.0, 1.0) + total - error, 1e-300)
+        spill = np.abs(slope) * (w[:, None] * (1 + v * (5 + np.abs(a * x) + a * a / 2)))
+        rounding = (np.abs(rest) * (8 + x * x / 2) + spill) @ weight
+        error = UNIT * rounding + lines.alias(w, v, weight) + lines.cut()
+        relative = error / np.maximum(np.where(plain, 0.0, 1.0) + total - error, 1e-200)
         value = np.where(plain, np.log(np.where(plain, np.maximum(total, 1e-320), 1.0)) + w, np.log1p(np.where(plain, 0.0, total)))
         return self.count * value, self.count * (relative + 4 * UNIT * (np.abs(value) + np.where(plain, w, 0.0)))
 
-    @property
-    def deviation(self) -> float:
-        """Standard deviation of the mean."""
-        return math.sqrt(math.expm1(min(self.spread**2, 600.0)) / self.count)
+    @cached_property
+    def width(self) -> float:
+        """About one standard deviation of log S: the deviation of S, but for tails so heavy that it says nothing."""
+        bulk = math.sqrt(math.expm1(min(self.spread, 2.0) ** 2) / self.count)
+        return min(bulk, max(self.spread, 1e-300))
 
 
 @dataclass(frozen=True)
@@ -105,13 +107,14 @@ class Lines:
         size, angle = np.abs(w), np.abs(np.angle(w))
         excess = angle - math.pi / 2
         top = spread + REACH
-        tame = (size * math.exp(min(spread * top - spread**2 / 2, 600.0)) <= SMALL) & (spread < 3.5)
+        limit = min(TAME, top / (2 * spread))
+        tame = size * math.exp(min(spread * top - spread**2 / 2, 600.0)) <= limit
         turn = np.maximum(excess + np.clip(2.2 * spread - excess, 0.8 * spread, 1.4), 0.0)
         turn = turn if turned else np.zeros(len(w))
-        shift = np.where(tame, 0.0, turn / spread)
+        shift = np.where(tame, 0.0, np.minimum(turn / spread, 30.0))
         room = np.where(tame, 3.0, np.minimum((turn - excess) / spread, 3.5))
         digits = 37 + math.log(count) + (shift + room) ** 2 / 2 + np.log(2 + 2 * size)
-        digits = digits + np.clip(w.real, 0.0, 20.0) + np.where(tame, SMALL, 0.0)
+        digits = digits + np.clip(w.real, 0.0, 20.0) + np.where(tame, limit, 0.0)
         step = float((2 * math.pi * room / digits).min())
         low = -REACH + min(0.0, spread / 2 - math.log(max(float(size.max()), 1e-300)) / spread)
         nodes = np.arange(math.floor(max(low, -38.0) / step), math.ceil(top / step) + 1)
@@ -125,11 +128,11 @@ class Lines:
             turned = (size * np.cos(self.angle - self.spread * line))[:, None] * v
             whole = np.exp(np.minimum(self.centre.real[:, None] - turned, 700.0)) @ weight
             total += np.exp(line**2 / 2) * (whole + np.where(self.centre == 0, 0.0, 1 + 2 * size))
-        return total / np.expm1(2 * math.pi * self.room / self.step)
+        return total * 1.01 * np.exp(-2 * math.pi * self.room / self.step)
 
     def cut(self) -> Array:
         """What lies outside the range, there and on the way to the other lines (term T2)."""
-        outside = np.exp(self.shift**2 / 2 + SMALL - 61) * (1 + 60 / self.spread)
+        outside = np.exp(self.shift**2 / 2 + TAME - 73) * (1 + 60 / self.spread)
         return outside * (2 + np.exp(self.centre.real) + 2 * np.abs(self.centre))
 
 
