@@ -1,0 +1,159 @@
+"""The pair of random allocation: normal noise in every step, the record in one of them, chosen at random."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable
+from dataclasses import dataclass, replace
+from functools import cached_property, lru_cache
+
+import numpy as np
+
+from hush.curves import enclosure
+from hush.curves.finite import FinitePair
+from hush.curves.normal import NormalPair, gaussian_log_delta
+from hush.curves.pair import Interval, Pair
+from hush.curves.product import Mixed
+from hush.curves.pair import Share
+from hush.errors import NotCovered
+from hush.numerics.inversion import out_of_the_money
+from hush.numerics.law import UNIT, Array
+from hush.numerics.lognormal_mean import LognormalMean
+from hush.numerics.moments_of_mean import LARGEST_WHOLE, log_negative_moment, log_whole_moments, moment_error
+
+FINE = 150
+"""Points of a table to one standard deviation of the loss."""
+LEAST = 1e-24
+"""Lower tails are tabulated down to here; upper ones as far as floats reach."""
+
+
+@dataclass(frozen=True)
+class AllocationPair(Pair):
+    """P = the mean of N(shift e_i, I) over i = 1..steps, against Q = N(0, I); or the reverse.
+
+    dP/dQ is S, the mean of that many lognormals: delta is a call on S (remove), or a put (add).
+    """
+
+    shift: float
+    steps: int
+    reverse: bool = False
+
+    @property
+    def mean(self) -> LognormalMean:
+        """The law of dP/dQ under Q."""
+        return LognormalMean(self.shift, self.steps)
+
+    def swap(self) -> AllocationPair:
+        return replace(self, reverse=not self.reverse)
+
+    def mix(self, rate: float) -> Pair:
+        return Mixed(self, Share().mix(rate))
+
+    @property
+    def max_loss(self) -> float:
+        return math.inf
+
+    @property
+    def plain(self) -> NormalPair:
+        """The pair of one step in which the record certainly takes part: by joint convexity it dominates this one."""
+        return NormalPair.shifted(self.shift)
+
+    @cached_property
+    def single(self) -> Pair:
+        """The pair of any one step on its own: what is left of this one when the others are not looked at."""
+        mixed = self.plain.mix(1 / self.steps)
+        return mixed.swap() if self.reverse else mixed
+
+    def tails(self, losses: Array) -> tuple[Array, Array, Array, Array]:
+        raise NotCovered("the tails of an allocation's loss are known through its profile")
+
+    def log_delta(self, epsilon: float, tolerance: float = 1e-9) -> Interval:
+        low, high = (float(end[0]) for end in self.log_deltas(np.array([epsilon])))
+        if high - low > tolerance:
+            low = max(low, self.single.log_delta(epsilon)[0])
+            high = min(high, gaussian_log_delta(epsilon, self.shift)[1], self._markov(epsilon))
+        return min(low, high), high
+
+    def log_deltas(self, epsilons: Array) -> tuple[Array, Array]:
+        """Bounds on log delta by the transform, at many epsilons."""
+        side = -1.0 if self.reverse else 1.0
+        low, high = out_of_the_money(self.mean, side * epsilons)
+        low, high = (end + np.where(self.reverse, epsilons, 0.0) for end in (low, high))
+        below = np.flatnonzero(epsilons < 0)
+        floor = np.log(-np.expm1(epsilons[below]))
+        low[below], high[below] = np.logaddexp(low[below], floor), np.logaddexp(high[below], floor)
+        return low - 8 * UNIT, np.minimum(high + 8 * UNIT, 0.0)
+
+    def _markov(self, epsilon: float) -> float:
+        """log delta <= log E S^k - (k-1) eps + (k-1) log(1-1/k) - log k (Canonne, Kamath, Steinke 2020, Prop. 12)."""
+        if self.reverse or epsilon < 0:
+            return 0.0
+        k = np.arange(2, LARGEST_WHOLE + 1)
+        moments = log_whole_moments(self.mean)[2:]
+        slack = np.array([moment_error(self.mean, float(order), float(m)) for order, m in zip(k, moments, strict=True)])
+        return float((moments + slack - (k - 1) * epsilon + (k - 1) * np.log1p(-1 / k) - np.log(k)).min())
+
+    def profile(self) -> Callable[[float], Interval]:
+        return lambda epsilon: self.log_delta(epsilon, 1e-6)
+
+    def renyi(self, order: float) -> Interval:
+        """Whole orders exactly (remove) or every order (add); between whole ones by convexity, at most the plain pair's."""
+        if order == math.inf:
+            return math.inf, math.inf
+        top = order * self.shift**2 / 2 * (1 + 4 * UNIT)
+        low, high = self._reverse_renyi(order) if self.reverse else self._forward_renyi(order)
+        return max(min(low, top), 0.0), min(high, top)
+
+    def _forward_renyi(self, order: float) -> Interval:
+        floor = min(math.floor(order), LARGEST_WHOLE)
+        low = self._whole(floor)[0] / (floor - 1) if floor > 1 else 0.0
+        if order >= LARGEST_WHOLE:
+            return low, math.inf if order > LARGEST_WHOLE else self._whole(floor)[1] / (order - 1)
+        if order == 1:
+            return 0.0, self._whole(2)[1]
+        share = order - floor
+        return low, ((1 - share) * self._whole(floor)[1] + share * self._whole(floor + 1)[1]) / (order - 1)
+
+    def _whole(self, order: int) -> Interval:
+        """log E S^order."""
+        value = float(log_whole_moments(self.mean)[order]) if order > 1 else 0.0
+        slack = moment_error(self.mean, float(order), value)
+        return value - slack, value + slack
+
+    def _reverse_renyi(self, order: float) -> Interval:
+        near = max(order - 1, 0.01)
+        low, high = log_negative_moment(self.mean, near)
+        return (low / near if order > 1.01 else 0.0), high / near
+
+    def enclosure(self) -> tuple[FinitePair, FinitePair]:
+        """Finite pairs below and above."""
+        below, above = _tables(self.mean)
+        return (below.swap(), above.swap()) if self.reverse else (below, above)
+
+
+@lru_cache(maxsize=32)
+def _tables(mean: LognormalMean) -> tuple[FinitePair, FinitePair]:
+    """Finite pairs below and above the pair (P, Q), on a lattice that is dense where the mass is."""
+    losses, step = _points(mean)
+    low, high = (np.exp(end) for end in out_of_the_money(mean, losses))
+    return enclosure.below(losses, low, high, step), enclosure.above(losses, high, step)
+
+
+def _points(mean: LognormalMean) -> tuple[Array, float]:
+    """Places for a table: equal steps near 0, then steps that grow in proportion; all on one lattice."""
+    value = math.exp(float(out_of_the_money(mean, np.zeros(1))[1][0]))
+    width = min(2.5 * value, 1.0)
+    step = width / FINE
+    ends = []
+    for sign in (1.0, -1.0):
+        reach, last = width, math.inf
+        while reach < 700:
+            found = float(out_of_the_money(mean, np.array([sign * reach]))[1][0])
+            if found > last - 0.05 or found < math.log(LEAST):
+                break
+            reach, last = 1.4 * reach, found
+        ends.append(reach)
+    near = np.arange(0, 6 * FINE)
+    sides = [np.append(near, np.round(6 * FINE * np.exp(np.arange(0, max(math.log(end / (6 * width)), 0.0) + 0.01, 1 / (6 * FINE / 4))))) for end in ends]
+    places = np.unique(np.concatenate([sides[0], -sides[1]]))
+    return step * places, step
