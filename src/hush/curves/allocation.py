@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Callable
 from dataclasses import dataclass, replace
 from functools import cached_property, lru_cache
 
@@ -11,10 +10,9 @@ import numpy as np
 
 from hush.curves import enclosure
 from hush.curves.finite import FinitePair
-from hush.curves.normal import NormalPair, gaussian_log_delta
-from hush.curves.pair import Interval, Pair
+from hush.curves.normal import NormalPair
+from hush.curves.pair import Interval, Pair, Share
 from hush.curves.product import Mixed
-from hush.curves.pair import Share
 from hush.errors import NotCovered
 from hush.numerics.inversion import out_of_the_money
 from hush.numerics.law import UNIT, Array
@@ -24,7 +22,9 @@ from hush.numerics.moments_of_mean import LARGEST_WHOLE, log_negative_moment, lo
 FINE = 150
 """Points of a table to one standard deviation of the loss."""
 LEAST = 1e-24
-"""Lower tails are tabulated down to here; upper ones as far as floats reach."""
+"""Tails are tabulated down to here."""
+DOUBT = 1e-3
+"""Width of log delta from which simpler bounds are asked too."""
 
 
 @dataclass(frozen=True)
@@ -69,9 +69,10 @@ class AllocationPair(Pair):
 
     def log_delta(self, epsilon: float, tolerance: float = 1e-9) -> Interval:
         low, high = (float(end[0]) for end in self.log_deltas(np.array([epsilon])))
-        if high - low > tolerance:
+        if high - low > min(tolerance, DOUBT):
             low = max(low, self.single.log_delta(epsilon)[0])
-            high = min(high, gaussian_log_delta(epsilon, self.shift)[1], self._markov(epsilon))
+            high = min(high, self.plain.log_delta(epsilon)[1])
+            high = high if self.reverse else min(high, float(log_markov(self.mean, np.array([epsilon]))[0]))
         return min(low, high), high
 
     def log_deltas(self, epsilons: Array) -> tuple[Array, Array]:
@@ -83,18 +84,6 @@ class AllocationPair(Pair):
         floor = np.log(-np.expm1(epsilons[below]))
         low[below], high[below] = np.logaddexp(low[below], floor), np.logaddexp(high[below], floor)
         return low - 8 * UNIT, np.minimum(high + 8 * UNIT, 0.0)
-
-    def _markov(self, epsilon: float) -> float:
-        """log delta <= log E S^k - (k-1) eps + (k-1) log(1-1/k) - log k (Canonne, Kamath, Steinke 2020, Prop. 12)."""
-        if self.reverse or epsilon < 0:
-            return 0.0
-        k = np.arange(2, LARGEST_WHOLE + 1)
-        moments = log_whole_moments(self.mean)[2:]
-        slack = np.array([moment_error(self.mean, float(order), float(m)) for order, m in zip(k, moments, strict=True)])
-        return float((moments + slack - (k - 1) * epsilon + (k - 1) * np.log1p(-1 / k) - np.log(k)).min())
-
-    def profile(self) -> Callable[[float], Interval]:
-        return lambda epsilon: self.log_delta(epsilon, 1e-6)
 
     def renyi(self, order: float) -> Interval:
         """Whole orders exactly (remove) or every order (add); between whole ones by convexity, at most the plain pair's."""
@@ -126,34 +115,55 @@ class AllocationPair(Pair):
         return (low / near if order > 1.01 else 0.0), high / near
 
     def enclosure(self) -> tuple[FinitePair, FinitePair]:
-        """Finite pairs below and above."""
         below, above = _tables(self.mean)
         return (below.swap(), above.swap()) if self.reverse else (below, above)
+
+    def cover(self) -> Pair:
+        return self.plain
+
+
+def log_markov(mean: LognormalMean, losses: Array) -> Array:
+    """Upper bounds on log E(S - e^l)_+, for l >= 0, from the moments of whole order k, at the best of them.
+
+    (s - K)_+ <= s^k (1 - 1/k)^(k-1) / (k K^(k-1)): Canonne, Kamath, Steinke 2020, Prop. 12.
+    """
+    k = np.arange(2, LARGEST_WHOLE + 1)
+    moments = log_whole_moments(mean)[2:]
+    slack = np.array([moment_error(mean, float(order), float(value)) for order, value in zip(k, moments, strict=True)])
+    bounds = moments + slack + (k - 1) * np.log1p(-1 / k) - np.log(k) - (k - 1) * np.maximum(losses, 0.0)[:, None]
+    return np.where(losses >= 0, bounds.min(axis=1), 0.0)
+
+
+def _both_sides(mean: LognormalMean, losses: Array) -> tuple[Array, Array]:
+    """Bounds on delta - max(1 - t, 0) at t = e^l: the transform, and where it is in doubt simpler bounds too."""
+    low, high = out_of_the_money(mean, losses)
+    doubt = np.flatnonzero((high - low > DOUBT) & (losses > 0))
+    if len(doubt):
+        pair = AllocationPair(mean.spread, mean.count)
+        plain, single = (
+            np.array([bounding.log_delta(float(l))[side] for l in losses[doubt]])
+            for bounding, side in ((pair.plain, 1), (pair.single, 0))
+        )
+        high[doubt] = np.minimum(np.minimum(high[doubt], plain), log_markov(mean, losses[doubt]))
+        low[doubt] = np.minimum(np.maximum(low[doubt], single), high[doubt])
+    return np.exp(low), np.exp(high)
 
 
 @lru_cache(maxsize=32)
 def _tables(mean: LognormalMean) -> tuple[FinitePair, FinitePair]:
     """Finite pairs below and above the pair (P, Q), on a lattice that is dense where the mass is."""
     losses, step = _points(mean)
-    low, high = (np.exp(end) for end in out_of_the_money(mean, losses))
+    low, high = _both_sides(mean, losses)
     return enclosure.below(losses, low, high, step), enclosure.above(losses, high, step)
 
 
 def _points(mean: LognormalMean) -> tuple[Array, float]:
     """Places for a table: equal steps near 0, then steps that grow in proportion; all on one lattice."""
-    value = math.exp(float(out_of_the_money(mean, np.zeros(1))[1][0]))
-    width = min(2.5 * value, 1.0)
-    step = width / FINE
-    ends = []
+    width = min(2.5 * float(_both_sides(mean, np.zeros(1))[1][0]), 1.0)
+    reaches = width * 1.4 ** np.arange(1, 60)
+    sides = []
     for sign in (1.0, -1.0):
-        reach, last = width, math.inf
-        while reach < 700:
-            found = float(out_of_the_money(mean, np.array([sign * reach]))[1][0])
-            if found > last - 0.05 or found < math.log(LEAST):
-                break
-            reach, last = 1.4 * reach, found
-        ends.append(reach)
-    near = np.arange(0, 6 * FINE)
-    sides = [np.append(near, np.round(6 * FINE * np.exp(np.arange(0, max(math.log(end / (6 * width)), 0.0) + 0.01, 1 / (6 * FINE / 4))))) for end in ends]
-    places = np.unique(np.concatenate([sides[0], -sides[1]]))
-    return step * places, step
+        end = next((r for r in reaches if r > 30 or _both_sides(mean, np.array([sign * r]))[1][0] < LEAST), 30.0)
+        growth = np.exp(np.arange(0, max(math.log(end / (6 * width)), 0.0) + 0.01, 1 / (1.5 * FINE)))
+        sides.append(sign * np.append(np.arange(6 * FINE), np.round(6 * FINE * growth)))
+    return width / FINE * np.unique(np.concatenate(sides)), width / FINE

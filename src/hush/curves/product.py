@@ -215,9 +215,23 @@ class Product(Pair):
     @cached_property
     def _above(self) -> tuple[GridRoute, float]:
         """Tables above the parts that have no analytic law, as a route; and the log of their finite mass."""
-        tables = tuple((pair if _analytic(pair) else tabulate(pair), n) for pair, n in self.parts)
-        finite = sum(n * math.log1p(-min(pair.infinite, 1 - 1e-16)) for pair, n in tables)
-        return GridRoute(tables, tuple((pair.law(), n) for pair, n in tables), QUICK), finite
+        return _tabulated((above_of(pair), n) for pair, n in self.parts)
+
+    @cached_property
+    def _below(self) -> tuple[GridRoute, float] | None:
+        """The same below the parts; None where one has no table there."""
+        try:
+            return _tabulated((pair if _analytic(pair) else pair.enclosure()[0], n) for pair, n in self.parts)
+        except NotCovered:
+            return None
+
+    @cached_property
+    def _cover(self) -> Pair | None:
+        """A product with a law that dominates this one, where all parts know one."""
+        try:
+            return Product.of((pair.cover(), n) for pair, n in self.parts)
+        except NotCovered:
+            return None
 
     def _table_log_delta(self, epsilon: float, tolerance: float) -> Interval:
         route, finite = self._above
@@ -225,15 +239,46 @@ class Product(Pair):
         if finite < 0:
             high = float(np.logaddexp(high, math.log(-math.expm1(finite))))
         low = max(self._best_single(epsilon), self._ends(epsilon)[0])
-        return low, max(low, min(high, 0.0))
+        if self._below:
+            route, finite = self._below
+            found = finite + route.log_delta(epsilon, tolerance)[0]
+            low = max(low, float(np.logaddexp(found, math.log(-math.expm1(finite)))) if finite < 0 else found)
+        if self._cover and high - low > NEAR:
+            high = min(high, self._cover.log_delta(epsilon, 1e-4)[1])
+        return min(low, high, 0.0), min(high, 0.0)
 
     def _table_epsilon(self, log_delta: float) -> Interval:
-        route, finite = self._above
         low = max(pair.epsilon(log_delta, 1e-4)[0] for pair, _ in self.parts)
-        rest = math.exp(log_delta) + math.expm1(finite)
-        if rest <= 1e-9 * math.exp(log_delta):
-            return low, math.inf
-        return low, max(low, route.epsilon(math.log(rest * (1 - 1e-9)) - finite, 1e-4)[1])
+        high = math.inf
+        for side, tables in enumerate((self._below, self._above)):
+            if tables is None:
+                continue
+            route, finite = tables
+            rest = math.exp(log_delta) + math.expm1(finite)
+            if rest <= 1e-9 * math.exp(log_delta):
+                continue
+            found = route.epsilon(math.log(rest * (1 - 1e-9 * (2 * side - 1))) - finite, 1e-4)
+            low, high = (low, min(high, found[1])) if side else (max(low, found[0]), high)
+        if self._cover and not high - low < NEAR * high:
+            high = min(high, self._cover.epsilon(log_delta, 1e-4)[1])
+        return min(low, high), high
+
+
+def above_of(pair: Pair) -> Pair:
+    """The pair itself where it has an analytic law, else one with a law that dominates it."""
+    if _analytic(pair):
+        return pair
+    try:
+        return pair.enclosure()[1]
+    except NotCovered:
+        return tabulate(pair)
+
+
+def _tabulated(parts: Iterable[tuple[Pair, int]]) -> tuple[GridRoute, float]:
+    """A route for these parts, and the log of their finite mass."""
+    parts = tuple(parts)
+    finite = sum(n * math.log1p(-min(pair.infinite, 1 - 1e-16)) for pair, n in parts)
+    return GridRoute(parts, tuple((pair.law(), n) for pair, n in parts), QUICK), finite
 
 
 def _analytic(pair: Pair) -> bool:
