@@ -53,6 +53,17 @@ class Pair(ABC):
     def swap(self) -> Pair:
         """(Q, P)."""
 
+    def mix_both(self, rate: float) -> Pair:
+        """The profile of mix(rate) for epsilon >= 0 and its own mirror below: samples of a fixed size, replace-one."""
+        from hush.curves.folded import Folded
+
+        return self if rate == 1 else Folded(self, rate)
+
+    @property
+    def composed(self) -> bool:
+        """Whether several releases are in it: what is attained at each epsilon by some member alone may then not be."""
+        return False
+
     def law(self) -> Law:
         """The loss under P, given that it is finite, as atoms and analytic pieces."""
         raise NotCovered(f"{type(self).__name__} has no analytic law of its loss; it is composed through a table")

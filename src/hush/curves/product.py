@@ -51,6 +51,10 @@ class Product(Pair):
         return cls(merged)
 
     @property
+    def composed(self) -> bool:
+        return True
+
+    @property
     def infinite(self) -> float:
         return -math.expm1(self._log_finite)
 
@@ -297,6 +301,10 @@ class Mixed(Pair):
     share: Share
 
     @property
+    def composed(self) -> bool:
+        return True
+
+    @property
     def infinite(self) -> float:
         return self.share.above * self.base.infinite if self.share.below == 0 else 0.0
 
@@ -344,6 +352,10 @@ class Largest(Pair):
     def of(cls, parts: Iterable[Pair]) -> Pair:
         distinct = tuple(dict.fromkeys(parts))
         return distinct[0] if len(distinct) == 1 else cls(distinct)
+
+    @property
+    def composed(self) -> bool:
+        return True
 
     @property
     def infinite(self) -> float:
