@@ -3,6 +3,7 @@
 from hush.curves.bound import Bound
 from hush.curves.relation import Relation
 from hush.errors import HushError, InvalidParameter, NotCovered
+from hush.mechanisms.allocation import Allocated, Allocation
 from hush.mechanisms.choice import Exponential, RandomizedResponse
 from hush.mechanisms.compose import Parallel, Repeat, Sequence
 from hush.mechanisms.group import Group
@@ -18,6 +19,8 @@ from hush.questions.statement import statement
 __all__ = [
     "TCDP",
     "ZCDP",
+    "Allocated",
+    "Allocation",
     "ApproxDP",
     "Bound",
     "Calibration",

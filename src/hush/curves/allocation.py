@@ -4,13 +4,13 @@ from __future__ import annotations
 
 import math
 from dataclasses import dataclass, replace
-from functools import cached_property, lru_cache
+from functools import cache, cached_property, lru_cache
 
 import numpy as np
 
 from hush.curves import enclosure
 from hush.curves.finite import FinitePair
-from hush.curves.normal import NormalPair
+from hush.curves.normal import NormalPair, gaussian_log_delta
 from hush.curves.pair import Interval, Pair, Share
 from hush.curves.product import Mixed
 from hush.errors import NotCovered
@@ -18,11 +18,14 @@ from hush.numerics.inversion import out_of_the_money
 from hush.numerics.law import UNIT, Array
 from hush.numerics.lognormal_mean import LognormalMean
 from hush.numerics.moments_of_mean import LARGEST_WHOLE, log_negative_moment, log_whole_moments, moment_error
+from hush.numerics.roots import decreasing_root
 
 FINE = 150
 """Points of a table to one standard deviation of the loss."""
 LEAST = 1e-24
 """Tails are tabulated down to here."""
+UPPERMOST, LOWERMOST = math.log(1e-17), math.log(1e-60)
+"""Beyond these the transform is not asked: floats have no digits left, or nobody needs them."""
 DOUBT = 1e-3
 """Width of log delta from which simpler bounds are asked too."""
 
@@ -68,22 +71,34 @@ class AllocationPair(Pair):
         raise NotCovered("the tails of an allocation's loss are known through its profile")
 
     def log_delta(self, epsilon: float, tolerance: float = 1e-9) -> Interval:
-        low, high = (float(end[0]) for end in self.log_deltas(np.array([epsilon])))
-        if high - low > min(tolerance, DOUBT):
-            low = max(low, self.single.log_delta(epsilon)[0])
-            high = min(high, self.plain.log_delta(epsilon)[1])
-            high = high if self.reverse else min(high, float(log_markov(self.mean, np.array([epsilon]))[0]))
-        return min(low, high), high
+        low, high = (float(end[0]) for end in log_values(self.mean, np.array([-epsilon if self.reverse else epsilon])))
+        if self.reverse:
+            low, high = low + epsilon, high + epsilon
+        if epsilon < 0:
+            floor = math.log(-math.expm1(epsilon))
+            low, high = (float(np.logaddexp(end, floor)) for end in (low, high))
+        return low - 8 * UNIT, min(high + 8 * UNIT, 0.0)
 
-    def log_deltas(self, epsilons: Array) -> tuple[Array, Array]:
-        """Bounds on log delta by the transform, at many epsilons."""
-        side = -1.0 if self.reverse else 1.0
-        low, high = out_of_the_money(self.mean, side * epsilons)
-        low, high = (end + np.where(self.reverse, epsilons, 0.0) for end in (low, high))
-        below = np.flatnonzero(epsilons < 0)
-        floor = np.log(-np.expm1(epsilons[below]))
-        low[below], high[below] = np.logaddexp(low[below], floor), np.logaddexp(high[below], floor)
-        return low - 8 * UNIT, np.minimum(high + 8 * UNIT, 0.0)
+    def epsilon(self, log_delta: float, tolerance: float = 1e-9, floor: float = 0.0) -> Interval:
+        if not -1e300 < log_delta < 0:
+            return super().epsilon(log_delta, tolerance, floor)
+
+        @cache
+        def profile(epsilon: float) -> Interval:
+            return self.log_delta(epsilon)
+
+        if profile(floor)[1] <= log_delta:
+            return 0.0, floor
+        high, step = floor, self.mean.width
+        while profile(high)[1] > log_delta:
+            high, step = high + step, 2 * step
+        high = decreasing_root(lambda e: profile(e)[1] - log_delta, floor, high, 0.01 * tolerance)[1]
+        if profile(0.0)[0] <= log_delta:
+            return 0.0, high
+        low, step = high, tolerance * high
+        while profile(low)[0] <= log_delta:
+            low, step = max(low - step, 0.0), 8 * step
+        return decreasing_root(lambda e: profile(e)[0] - log_delta, low, high, 0.01 * tolerance)[0], high
 
     def renyi(self, order: float) -> Interval:
         """Whole orders exactly (remove) or every order (add); between whole ones by convexity, at most the plain pair's."""
@@ -110,9 +125,9 @@ class AllocationPair(Pair):
         return value - slack, value + slack
 
     def _reverse_renyi(self, order: float) -> Interval:
-        near = max(order - 1, 0.01)
+        near = min(max(order - 1, 0.25), 500.0)
         low, high = log_negative_moment(self.mean, near)
-        return (low / near if order > 1.01 else 0.0), high / near
+        return (low / near if order >= 1.25 else 0.0), (high / near if order <= 501 else math.inf)
 
     def enclosure(self) -> tuple[FinitePair, FinitePair]:
         below, above = _tables(self.mean)
@@ -134,36 +149,42 @@ def log_markov(mean: LognormalMean, losses: Array) -> Array:
     return np.where(losses >= 0, bounds.min(axis=1), 0.0)
 
 
-def _both_sides(mean: LognormalMean, losses: Array) -> tuple[Array, Array]:
-    """Bounds on delta - max(1 - t, 0) at t = e^l: the transform, and where it is in doubt simpler bounds too."""
-    low, high = out_of_the_money(mean, losses)
-    doubt = np.flatnonzero((high - low > DOUBT) & (losses > 0))
-    if len(doubt):
-        pair = AllocationPair(mean.spread, mean.count)
-        plain, single = (
-            np.array([bounding.log_delta(float(l))[side] for l in losses[doubt]])
-            for bounding, side in ((pair.plain, 1), (pair.single, 0))
-        )
-        high[doubt] = np.minimum(np.minimum(high[doubt], plain), log_markov(mean, losses[doubt]))
-        low[doubt] = np.minimum(np.maximum(low[doubt], single), high[doubt])
-    return np.exp(low), np.exp(high)
+def log_values(mean: LognormalMean, losses: Array) -> tuple[Array, Array]:
+    """Bounds on log of delta - max(1 - t, 0) at t = e^l: simple ones far out, else the transform, where it fails both."""
+    low, high = np.full(len(losses), -math.inf), _log_ceiling(mean, losses)
+    chosen = np.flatnonzero(high > np.where(losses > 0, UPPERMOST, LOWERMOST))
+    low[chosen], found = out_of_the_money(mean, losses[chosen])
+    high[chosen] = np.minimum(high[chosen], found)
+    single = AllocationPair(mean.spread, mean.count).single
+    for k in np.flatnonzero(high - low > DOUBT):
+        if losses[k] > 0:
+            low[k] = max(low[k], single.log_delta(float(losses[k]))[0])
+    return np.minimum(low, high), high
+
+
+def _log_ceiling(mean: LognormalMean, losses: Array) -> Array:
+    """Upper bounds on the same: the record certainly takes part in a known step; and moments of whole order."""
+    plain = np.array([gaussian_log_delta(abs(float(l)), mean.spread)[1] for l in losses]) + np.minimum(losses, 0.0)
+    far = np.flatnonzero(losses > 8 * mean.width)
+    plain[far] = np.minimum(plain[far], log_markov(mean, losses[far]))
+    return plain
 
 
 @lru_cache(maxsize=32)
 def _tables(mean: LognormalMean) -> tuple[FinitePair, FinitePair]:
     """Finite pairs below and above the pair (P, Q), on a lattice that is dense where the mass is."""
     losses, step = _points(mean)
-    low, high = _both_sides(mean, losses)
+    low, high = (np.exp(end) for end in log_values(mean, losses))
     return enclosure.below(losses, low, high, step), enclosure.above(losses, high, step)
 
 
 def _points(mean: LognormalMean) -> tuple[Array, float]:
     """Places for a table: equal steps near 0, then steps that grow in proportion; all on one lattice."""
-    width = min(2.5 * float(_both_sides(mean, np.zeros(1))[1][0]), 1.0)
+    width = min(2.5 * math.exp(log_values(mean, np.zeros(1))[1][0]), 1.0)
     reaches = width * 1.4 ** np.arange(1, 60)
     sides = []
     for sign in (1.0, -1.0):
-        end = next((r for r in reaches if r > 30 or _both_sides(mean, np.array([sign * r]))[1][0] < LEAST), 30.0)
+        end = next((r for r in reaches if r > 30 or log_values(mean, np.array([sign * r]))[1][0] < math.log(LEAST)), 30.0)
         growth = np.exp(np.arange(0, max(math.log(end / (6 * width)), 0.0) + 0.01, 1 / (1.5 * FINE)))
         sides.append(sign * np.append(np.arange(6 * FINE), np.round(6 * FINE * growth)))
     return width / FINE * np.unique(np.concatenate(sides)), width / FINE

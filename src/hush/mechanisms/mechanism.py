@@ -85,6 +85,13 @@ class Mechanism(ABC):
         """
         return self
 
+    def allocated(self, steps: int) -> Pair:
+        """The pair where a removed record took part in one of so many steps of this mechanism, drawn at random."""
+        raise NotCovered(
+            f"{self} under random allocation: the pair is known for Gaussian noise, its sensitivity stated for adding or "
+            "removing one record. Nearest: hush.Poisson"
+        )
+
     # -- algebra ---------------------------------------------------------------------------------------------
 
     def on(self, scheme: Scheme) -> Mechanism:

@@ -7,6 +7,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
+from hush.curves.allocation import AllocationPair
 from hush.curves.finite import FinitePair
 from hush.curves.normal import NormalPair
 from hush.curves.pair import Pair
@@ -56,6 +57,11 @@ class Gaussian(Leaf):
     def mixture(self, removed: Counts, added: Counts) -> Pair:
         above, below = _sides(self, removed, added, 1 / self.noise_multiplier)
         return NormalPair(tuple(sorted(above.items())), tuple(sorted(below.items())))
+
+    def allocated(self, steps: int) -> Pair:
+        if self.relation is Relation.REPLACE:
+            return super().allocated(steps)
+        return AllocationPair(1 / self.noise_multiplier, steps)
 
     def derivation(self) -> Step:
         return Step(

@@ -76,6 +76,7 @@ def _product(first: Array, second: Array) -> Array:
         return safe + np.log(np.exp(table - safe[:, None]).sum(axis=1))
 
 
+@lru_cache(maxsize=4096)
 def log_negative_moment(law: LognormalMean, order: float) -> tuple[float, float]:
     """Bounds on log E S^-order for real order > 0.
 

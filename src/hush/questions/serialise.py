@@ -13,6 +13,7 @@ from hush.curves.finite import FinitePair
 from hush.curves.pair import Pair
 from hush.curves.relation import Relation
 from hush.errors import NotCovered
+from hush.mechanisms.allocation import Allocated, Allocation
 from hush.mechanisms.choice import Exponential, RandomizedResponse
 from hush.mechanisms.compose import Parallel, Repeat, Sequence
 from hush.mechanisms.group import Group, Under
@@ -202,7 +203,10 @@ MECHANISMS = Codec(
 PARTS = Codec(lambda parts: [{"mechanism": _encode(KINDS, part), "times": times} for part, times in parts], _as_parts)
 SCHEME = Codec(lambda scheme: _encode(SCHEMES, scheme), lambda value: _decode(SCHEMES, value))
 
-SCHEMES: dict[str, Kind] = {"poisson": Kind(Poisson, {"rate": NUMBER})}
+SCHEMES: dict[str, Kind] = {
+    "poisson": Kind(Poisson, {"rate": NUMBER}),
+    "allocation": Kind(Allocation, {"steps": WHOLE, "times": WHOLE}),
+}
 """Every sampling scheme that survives a round trip."""
 
 KINDS: dict[str, Kind] = {
@@ -223,6 +227,7 @@ KINDS: dict[str, Kind] = {
     "sequence": Kind(Sequence, {"parts": PARTS}, _sequence),
     "parallel": Kind(Parallel, {"parts": MECHANISMS}, _parallel),
     "sampled": Kind(Sampled, {"inner": MECHANISM, "scheme": SCHEME}, lambda inner, scheme: inner.on(scheme)),
+    "allocated": Kind(Allocated, {"inner": MECHANISM, "scheme": SCHEME}, lambda inner, scheme: inner.on(scheme)),
     "group": Kind(Group, {"inner": MECHANISM, "size": WHOLE}, Group.of),
     "under": Kind(Under, {"inner": MECHANISM, "relation": RELATION}, Under.of),
 }
