@@ -44,6 +44,12 @@ def rate(random: Random) -> float:
     return random.choice([number(random, 1e-3, 1.0), number(random, 1e-3, 1.0), 0.0, 0.01, 0.5, 1.0])
 
 
+def allocation(random: Random) -> hush.Allocation:
+    """One step of few or of many, in one round or two."""
+    times = random.choice([1, 1, 1, 2])
+    return hush.Allocation(steps=times * random.choice([2, 5, 30, 400]), times=times)
+
+
 def probabilities(random: Random, size: int) -> list[float]:
     """So many probabilities; all but the first may be zero."""
     weights = [random.randint(1, 20), *(random.choice([0, 1, 2, 5, 20]) for _ in range(size - 1))]
@@ -112,6 +118,8 @@ def expression(random: Random, relation: Relation, depth: int) -> Mechanism:
         return expression(random, Relation.ADD_REMOVE, depth - 1).under(Relation.REPLACE)
     inner = expression(random, relation, depth - 1)
     if verb == "on":
+        if random.random() < 0.25:
+            return inner.on(allocation(random))
         return inner.on(hush.Poisson(rate=rate(random)))
     if verb == "repeat":
         return inner.repeat(random.randint(0, 12))
