@@ -33,19 +33,21 @@ class LognormalMean:
     spread: float
     count: int
 
-    def log_transform(self, z: Array) -> tuple[Array, Array]:
+    def log_transform(self, z: Array, angle: Array | None = None) -> tuple[Array, Array]:
         """log E e^{-z(S-1)} for complex z with |arg z| < pi, and a bound on the error of each.
+
+        With an angle, which may be pi or a little more, it is continued from the upper half-plane to that arg z.
 
         >>> value, error = LognormalMean(1.0, 1).log_transform(np.array([1.0 + 0j]))
         >>> round(math.exp(value[0].real - 1), 12), bool(error[0] < 1e-13)
         (0.4177..., True)
         """
         w = np.atleast_1d(np.asarray(z, dtype=complex)) / self.count
-        lines = Lines.of(w, self.spread, self.count)
+        lines = Lines.of(w, np.abs(np.angle(w)) if angle is None else angle, self.spread, self.count)
         x, a = lines.x, self.spread
         v = np.exp(a * x - a * a / 2)
         log_weight = math.log(lines.step / math.sqrt(2 * math.pi)) - x * x / 2
-        turn = np.copysign(lines.shift, w.imag)
+        turn = np.copysign(lines.shift, w.imag) if angle is None else lines.shift
         weight = np.exp(log_weight + (lines.shift**2 / 2)[:, None] + 1j * turn[:, None] * x)
         argument = lines.centre[:, None] - (w * np.exp(-1j * a * turn))[:, None] * v
         rest = second_order(argument)
@@ -64,7 +66,7 @@ class LognormalMean:
     def log_laplace(self, c: Array) -> tuple[Array, Array]:
         """log E e^{-c(S-1)} for real c >= 0, and a bound on the error of each: the same sum in real numbers."""
         w = np.asarray(c, dtype=float) / self.count
-        lines = Lines.of(w.astype(complex), self.spread, self.count, turned=False)
+        lines = Lines.of(w.astype(complex), np.zeros(len(w)), self.spread, self.count, turned=False)
         x, a = lines.x, self.spread
         v = np.exp(a * x - a * a / 2)
         weight = lines.step / math.sqrt(2 * math.pi) * np.exp(-x * x / 2)
@@ -102,9 +104,9 @@ class Lines:
     """w where e^{-w(V-1)} is summed in second order; 0 where w is so large that e^{-wV} itself is summed."""
 
     @classmethod
-    def of(cls, w: Array, spread: float, count: int, turned: bool = True) -> Lines:
+    def of(cls, w: Array, angle: Array, spread: float, count: int, turned: bool = True) -> Lines:
         """Move each line so far that wV has an acute angle to the positive axis, with room on either side."""
-        size, angle = np.abs(w), np.abs(np.angle(w))
+        size = np.abs(w)
         excess = angle - math.pi / 2
         top = spread + REACH
         limit = min(TAME, top / (2 * spread))
