@@ -24,8 +24,8 @@ FINE = 150
 """Points of a table to one standard deviation of the loss."""
 LEAST = 1e-24
 """Tails are tabulated down to here."""
-UPPERMOST, LOWERMOST = math.log(1e-17), math.log(1e-60)
-"""Beyond these the transform is not asked: floats have no digits left, or nobody needs them."""
+FARTHEST = math.log(1e-60)
+"""Where delta is certainly below, the transform is not asked."""
 DOUBT = 1e-3
 """Width of log delta from which simpler bounds are asked too."""
 
@@ -152,7 +152,7 @@ def log_markov(mean: LognormalMean, losses: Array) -> Array:
 def log_values(mean: LognormalMean, losses: Array) -> tuple[Array, Array]:
     """Bounds on log of delta - max(1 - t, 0) at t = e^l: simple ones far out, else the transform, where it fails both."""
     low, high = np.full(len(losses), -math.inf), _log_ceiling(mean, losses)
-    chosen = np.flatnonzero(high > np.where(losses > 0, UPPERMOST, LOWERMOST))
+    chosen = np.flatnonzero(high > FARTHEST)
     low[chosen], found = out_of_the_money(mean, losses[chosen])
     high[chosen] = np.minimum(high[chosen], found)
     single = AllocationPair(mean.spread, mean.count).single

@@ -15,6 +15,7 @@ import numpy as np
 
 from hush.numerics.law import UNIT, Array
 from hush.numerics.lognormal_mean import LognormalMean
+from hush.numerics.upper_tail import crossing
 
 DIGITS = 36.0
 """-log of the trapezoid error relative to the integral of |f|."""
@@ -42,7 +43,7 @@ class Line:
     def log_size(self, excess: Array) -> Array:
         """log |e^{z(K-1)} E e^{-z(S-1)} z^-2 dz/dv|, rounded up; a row for each excess K - 1."""
         fixed = self.value.real + self.error + np.log(np.abs(self.slope)) - 2 * np.log(np.abs(self.z))
-        return np.minimum(fixed, 1e4) + np.asarray(excess)[:, None] * self.z.real
+        return fixed + np.asarray(excess)[:, None] * self.z.real
 
 
 @dataclass(frozen=True)
@@ -92,7 +93,7 @@ class Hyperbola:
         return np.exp(np.minimum(exponent, 700.0)) / (math.pi * self.size * (math.sinh(self.last) - 1))
 
 
-def crossing(law: LognormalMean, excess: float) -> float:
+def saddle(law: LognormalMean, excess: float) -> float:
     """The point c > 0 at which e^{c(K-1)} E e^{-c(S-1)} c^-2 is least: there the contour crosses the axis."""
     low, high = math.log(1e-10), math.log(1e12)
     grid, best = np.zeros(1), 0
@@ -107,7 +108,7 @@ def crossing(law: LognormalMean, excess: float) -> float:
 
 def lay(law: LognormalMean, excess: Array) -> Hyperbola:
     """A contour for the strikes between these: the first shape that keeps its promise, else the best."""
-    c = crossing(law, float(excess[-1]))
+    c = saddle(law, float(excess[-1]))
     best, least, aside = None, math.inf, []
     for lean, room in SHAPES:
         size, last, step = _plan(law, excess, c, lean, room)
@@ -177,7 +178,7 @@ def contour(law: LognormalMean, band: int) -> Hyperbola:
     return lay(law, np.expm1(width * np.array([band + 1.0, band])))
 
 
-def out_of_the_money(law: LognormalMean, losses: Array) -> tuple[Array, Array]:
+def out_of_the_money(law: LognormalMean, losses: Array, tolerance: float = 1e-11) -> tuple[Array, Array]:
     """Bounds on E(K - S)_+ for K = e^l <= 1, and on E(S - K)_+ = E(K - S)_+ - (K - 1) for K > 1; in logs.
 
     >>> low, high = out_of_the_money(LognormalMean(1.0, 100), np.array([-0.5, 0.5]))
@@ -185,18 +186,40 @@ def out_of_the_money(law: LognormalMean, losses: Array) -> tuple[Array, Array]:
     (array([3.593865...e-07, 4.408908...e-05]), True)
     """
     losses = np.atleast_1d(np.asarray(losses, dtype=float))
-    low, high = np.full(len(losses), -math.inf), np.zeros(len(losses))
+    low, high = np.full(len(losses), -math.inf), losses.clip(max=0.0)
     for band, chosen in _bands(law, losses).items():
         excess = np.expm1(losses[chosen])
-        value, error, scale = contour(law, band).put(excess)
-        if band >= 0:
-            down = np.maximum(excess, 0.0) * np.exp(-scale)
-            error = error + UNIT * (down + np.abs(value))
-            value = value - down
-        with np.errstate(divide="ignore"):
-            low[chosen] = np.log(np.maximum(value - error, 0.0)) + scale
-            high[chosen] = np.log(np.maximum(value + error, 1e-320)) + scale
-    return low - 4 * UNIT * np.abs(low), np.minimum(high + 4 * UNIT * np.abs(high), losses.clip(max=0.0))
+        for way in (_across, _beside) if band > 1 else (_beside, _across):
+            ends = way(law, band, excess)
+            low[chosen], high[chosen] = np.maximum(low[chosen], ends[0]), np.minimum(high[chosen], ends[1])
+            if band < 0 or (high[chosen] - low[chosen]).max() < (1e-7 if band > 1 else tolerance):
+                break
+    return low - 4 * UNIT * np.abs(low), high + 4 * UNIT * np.abs(high)
+
+
+def _beside(law: LognormalMean, band: int, excess: Array) -> tuple[Array, Array]:
+    """Right of zero: puts; calls by parity, E(S - K)_+ = E(K - S)_+ - (K - 1)."""
+    value, error, scale = contour(law, band).put(excess)
+    if band >= 0:
+        down = np.maximum(excess, 0.0) * np.exp(-scale)
+        error = error + UNIT * (down + np.abs(value))
+        value = value - down
+    return _logs(value, error, scale)
+
+
+def _across(law: LognormalMean, band: int, excess: Array) -> tuple[Array, Array]:
+    """Left of zero: calls. Far out one crossing serves several bands."""
+    if band == 0:
+        return np.full(len(excess), -math.inf), np.zeros(len(excess))
+    first, last = (band, band + 1) if band < 6 else (band - band % 3, band - band % 3 + 3)
+    found = crossing(law, law.width * 2.0**first, law.width * 2.0**last)
+    return _logs(*found.call(excess)) if found else (np.full(len(excess), -math.inf), np.zeros(len(excess)))
+
+
+def _logs(value: Array, error: Array, scale: Array) -> tuple[Array, Array]:
+    """Logs of both ends."""
+    with np.errstate(divide="ignore"):
+        return np.log(np.maximum(value - error, 0.0)) + scale, np.log(np.maximum(value + error, 1e-320)) + scale
 
 
 def _bands(law: LognormalMean, losses: Array) -> dict[int, Array]:

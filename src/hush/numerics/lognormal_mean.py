@@ -20,7 +20,7 @@ from hush.numerics.logspace import log1p
 REACH = 12.0
 """Deviations beyond the centre that are summed: the normal density is e^-73 there."""
 TAME = 12.0
-"""Where |w|V stays below this on the whole range, no shift is needed: the exponential is tame in any direction."""
+"""Where e^{-wV} stays below e to this on the whole range and beside it, no shift is needed."""
 
 LARGE = 5.0
 """|w| from which e^{-wV} is summed as it is."""
@@ -109,14 +109,15 @@ class Lines:
         size = np.abs(w)
         excess = angle - math.pi / 2
         top = spread + REACH
-        limit = min(TAME, top / (2 * spread))
-        tame = size * math.exp(min(spread * top - spread**2 / 2, 600.0)) <= limit
+        limit, largest = min(TAME, top / (2 * spread)) / 2, math.exp(min(spread * top - spread**2 / 2, 600.0))
+        sway = np.arcsin(np.minimum(limit / np.maximum(size * largest, 1e-300), 1.0)) / spread
+        tame = (np.maximum(-w.real, 0.0) * largest <= limit) & (sway >= 0.8)
         turn = np.maximum(excess + np.clip(2.2 * spread - excess, 0.8 * spread, 1.4), 0.0)
         turn = turn if turned else np.zeros(len(w))
         shift = np.where(tame, 0.0, np.minimum(turn / spread, 30.0))
-        room = np.where(tame, 3.0, np.minimum((turn - excess) / spread, 3.5))
+        room = np.where(tame, np.minimum(sway, 3.0), np.minimum((turn - excess) / spread, 3.5))
         digits = 37 + math.log(count) + (shift + room) ** 2 / 2 + np.log(2 + 2 * size)
-        digits = digits + np.clip(w.real, 0.0, 20.0) + np.where(tame, limit, 0.0)
+        digits = digits + np.clip(w.real, 0.0, 20.0) + np.where(tame, 2 * limit, 0.0)
         step = float((2 * math.pi * room / digits).min())
         low = -REACH + min(0.0, spread / 2 - math.log(max(float(size.max()), 1e-300)) / spread)
         nodes = np.arange(math.floor(max(low, -38.0) / step), math.ceil(top / step) + 1)

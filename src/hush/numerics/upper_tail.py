@@ -85,7 +85,7 @@ class Part:
     error: Array
 
     def log_size(self, excess: Array) -> Array:
-        return np.minimum(self.log_factor.real + np.minimum(self.error, 1e3), 1e4) + excess[:, None] * self.z.real
+        return self.log_factor.real + self.error + excess[:, None] * self.z.real
 
 
 def _exponential(v: Array) -> tuple[Array, Array]:
@@ -115,9 +115,10 @@ def _falling(law: LognormalMean, s: float, v: Array) -> Part:
     log_ratio = jump - value / law.count - rho - 0.5j * math.pi
     ratio = np.exp(np.clip(log_ratio.real, -600.0, 50.0) + 1j * log_ratio.imag)
     left = law.count * log1p(-ratio)
+    left = np.minimum(left.real, 600.0) + 1j * left.imag  # beyond, the error is beyond all bounds anyway
     lost = -np.expm1(left)
     log_lost = np.where(log_ratio.real < -40 - math.log(law.count), math.log(law.count) + log_ratio, np.log(lost))
-    spill = 1.5 * np.abs(law.count * ratio * np.exp(np.minimum(left.real, 600.0)) / lost)
+    spill = 1.5 * np.abs(law.count * ratio * np.exp(left) / lost)
     factor = value + log_lost - math.log(2) + 0.5j * math.pi - np.log(r) + log_slope
     return Part(-r, factor, error * (1 + spill) + blur * spill + 1e-16)
 
@@ -135,8 +136,8 @@ class Sum:
         """The integral over e^scale, over pi, and its error."""
         line, sizes = self.middle, self.middle.log_size(excess)
         exponent = excess[:, None] * line.z + line.log_factor - scale[:, None]
-        value = (np.exp(np.minimum(exponent.real, 700.0)) * np.cos(exponent.imag)).sum(axis=1) * self.step / math.pi
-        heights = np.exp(np.minimum(sizes - scale[:, None], 700.0)) * self.step / math.pi
+        value = (np.exp(np.minimum(exponent.real, 0.0)) * np.cos(exponent.imag)).sum(axis=1) * self.step / math.pi
+        heights = np.exp(sizes - scale[:, None]) * self.step / math.pi
         rounding = np.expm1(np.minimum(line.error, 1.0)) + UNIT * (16 + 4 * np.abs(line.log_factor))
         error = heights @ rounding + 4 * UNIT * (heights @ np.abs(line.z)) * np.abs(excess)
         error += 4 * heights[:, [0, -1]].sum(axis=1) / self.step
@@ -163,26 +164,31 @@ class Crossing:
         down, down_error = self.falling.value(excess, scale)
         real = float(self.rising.middle.z.real[-1])
         tail = np.exp(np.minimum(self.log_tail + real * excess - scale, 700.0)) / self.last
-        return up + down, up_error + down_error + tail, scale
+        return up + down, np.minimum(up_error + down_error + tail, 1e290), scale
 
 
 @lru_cache(maxsize=128)
 def crossing(law: LognormalMean, low: float, high: float) -> Crossing | None:
-    """Both sums for strikes with K - 1 from low to high; None where no ray serves."""
+    """Both sums for strikes with K - 1 from low to high, on the best ray; None where there is none."""
     excess = np.array([low, high])
-    s = _place(law, math.sqrt(low * high))
+    s = min(_place(law, math.sqrt(low * high)), 200 / low)
     scale = min(s, 1 / law.width)
     falling = _laid(lambda v: _falling(law, s, v), excess, 30.0)
-    for lean in LEANS:
-        rising = _laid(lambda v, lean=lean: _rising(law, s, scale, lean, v), excess, 9.0)
-        if not (rising and falling):
+    far = math.log(1.5 * math.sqrt(s * law.count) / law.spread / scale)
+    best, least = None, math.inf
+    for lean in LEANS if law.spread > 0.4 else LEANS[::-1]:
+        rising = _laid(lambda v, lean=lean: _rising(law, s, scale, lean, v), excess, 9.0, far)
+        if rising is None or falling is None:
             continue
         end = float(np.abs(rising.middle.z[-1] + s))
         found = Crossing(rising, falling, end, _log_decay(law, s, lean, end))
         value, error, _ = found.call(excess)
-        if (error < 1e-9 * value).all():
-            return found
-    return None
+        miss = float((np.minimum(error, 1e90) / np.maximum(value, 1e-200)).max())
+        if miss < least:
+            best, least = found, miss
+        if least < 1e-9:
+            break
+    return best
 
 
 def _place(law: LognormalMean, excess: float) -> float:
@@ -195,7 +201,7 @@ def _place(law: LognormalMean, excess: float) -> float:
     return float(r[int(np.argmin(height))])
 
 
-def _laid(part: Callable[[Array], Part], excess: Array, farthest: float) -> Sum | None:
+def _laid(part: Callable[[Array], Part], excess: Array, farthest: float, least: float = -math.inf) -> Sum | None:
     """A sum that runs as far as its terms matter, on either side."""
     v = np.arange(-4.0, farthest, 0.25)
     coarse = part(v + 0j)
@@ -204,10 +210,12 @@ def _laid(part: Callable[[Array], Part], excess: Array, farthest: float) -> Sum 
     if not np.isfinite(top).all():
         return None
     near = np.flatnonzero((heights > top - DIGITS - 6).any(axis=0))
-    start, stop = v[max(near[0] - 1, 0)], v[min(near[-1] + 5, len(v) - 1)]
+    start, stop = v[max(near[0] - 1, 0)], max(v[min(near[-1] + 3, len(v) - 1)], min(least, farthest))
     near = np.linspace(start, stop, 24)
     edges = [(part(near + line).log_size(excess) - top).max() for line in (-1j * ROOM, 1j * ROOM)]
-    step = 2 * math.pi * ROOM / (DIGITS + min(max(float(max(edges)), 0.0), 40.0))
+    if max(edges) > DIGITS:
+        return None
+    step = 2 * math.pi * ROOM / (DIGITS + max(float(max(edges)), 0.0))
     v = start + step * np.arange(math.ceil((stop - start) / step) + 1)
     return Sum(part(v + 0j), part(v - 1j * ROOM), part(v + 1j * ROOM), step)
 
