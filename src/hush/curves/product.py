@@ -9,10 +9,11 @@ from functools import cached_property
 
 import numpy as np
 
+from hush.curves import enclosure
 from hush.curves.finite import FinitePair
 from hush.curves.normal import NormalPair
 from hush.curves.pair import Interval, Pair, Share, exact
-from hush.curves.routes import FULL, QUICK, ContourRoute, DirectRoute, GridRoute, RenyiRoute, Route
+from hush.curves.routes import FULL, QUICK, ContourRoute, DirectRoute, GridRoute, Parts, RenyiRoute, Route
 from hush.errors import NotCovered
 from hush.numerics.grid import Composed, Convolved
 from hush.numerics.law import UNIT, Array, Law
@@ -20,6 +21,8 @@ from hush.numerics.orders import common_lattice
 
 FEW = 16
 """Up to so many losses the grid is asked first."""
+LONG = 100
+"""Tables of more losses are cut to what matters at the delta asked for."""
 NEAR = 1e-3
 LAST_RESORT = (DirectRoute, RenyiRoute)
 """Routes that are not asked where the interval is already this narrow."""
@@ -217,15 +220,15 @@ class Product(Pair):
         return bounds
 
     @cached_property
-    def _above(self) -> tuple[GridRoute, float]:
-        """Tables above the parts that have no analytic law, as a route; and the log of their finite mass."""
-        return _tabulated((above_of(pair), n) for pair, n in self.parts)
+    def _above(self) -> Parts:
+        """Pairs with a law above the parts."""
+        return tuple((above_of(pair), n) for pair, n in self.parts)
 
     @cached_property
-    def _below(self) -> tuple[GridRoute, float] | None:
-        """The same below the parts; None where one has no table there."""
+    def _below(self) -> Parts | None:
+        """Pairs with a law below the parts; None where one has none."""
         try:
-            return _tabulated((pair if _analytic(pair) else pair.enclosure()[0], n) for pair, n in self.parts)
+            return tuple((pair if _analytic(pair) else pair.enclosure()[0], n) for pair, n in self.parts)
         except NotCovered:
             return None
 
@@ -238,26 +241,26 @@ class Product(Pair):
             return None
 
     def _table_log_delta(self, epsilon: float, tolerance: float) -> Interval:
-        route, finite = self._above
-        high = finite + route.log_delta(epsilon, tolerance)[1]
-        if finite < 0:
-            high = float(np.logaddexp(high, math.log(-math.expm1(finite))))
-        low = max(self._best_single(epsilon), self._ends(epsilon)[0])
-        if self._below:
-            route, finite = self._below
-            found = finite + route.log_delta(epsilon, tolerance)[0]
-            low = max(low, float(np.logaddexp(found, math.log(-math.expm1(finite)))) if finite < 0 else found)
+        low, high = max(self._best_single(epsilon), self._ends(epsilon)[0]), 0.0
+        cut = min(low, -1.0)
+        for side, parts in enumerate((self._below, self._above)):
+            if parts:
+                route, finite = _tabulated(parts, cut, side)
+                found = finite + route.log_delta(epsilon, tolerance)[side]
+                if finite < 0:
+                    found = float(np.logaddexp(found, math.log(-math.expm1(finite))))
+                low, high = (low, min(high, found)) if side else (max(low, found), high)
+                cut = max(cut, low)
         if self._cover and high - low > NEAR:
             high = min(high, self._cover.log_delta(epsilon, 1e-4)[1])
-        return min(low, high, 0.0), min(high, 0.0)
+        return min(low, high), high
 
     def _table_epsilon(self, log_delta: float) -> Interval:
-        low = max(pair.epsilon(log_delta, 1e-4)[0] for pair, _ in self.parts)
-        high = math.inf
-        for side, tables in enumerate((self._below, self._above)):
-            if tables is None:
+        low, high = max(pair.epsilon(log_delta, 1e-4)[0] for pair, _ in self.parts), math.inf
+        for side, parts in enumerate((self._below, self._above)):
+            if parts is None:
                 continue
-            route, finite = tables
+            route, finite = _tabulated(parts, log_delta, side)
             rest = math.exp(log_delta) + math.expm1(finite)
             if rest <= 1e-9 * math.exp(log_delta):
                 continue
@@ -278,9 +281,11 @@ def above_of(pair: Pair) -> Pair:
         return tabulate(pair)
 
 
-def _tabulated(parts: Iterable[tuple[Pair, int]]) -> tuple[GridRoute, float]:
-    """A route for these parts, and the log of their finite mass."""
-    parts = tuple(parts)
+def _tabulated(parts: Parts, log_delta: float, side: int) -> tuple[GridRoute, float]:
+    """A route for these parts at deltas near the one given, from below (0) or above (1); log of their finite mass."""
+    mass = math.exp(max(log_delta - 14, -600.0)) / sum(n for _, n in parts)
+    shorten = (enclosure.cut_below, enclosure.cut_above)[side]
+    parts = tuple((shorten(p, mass) if isinstance(p, FinitePair) and len(p.losses) > LONG else p, n) for p, n in parts)
     finite = sum(n * math.log1p(-min(pair.infinite, 1 - 1e-16)) for pair, n in parts)
     return GridRoute(parts, tuple((pair.law(), n) for pair, n in parts), QUICK), finite
 

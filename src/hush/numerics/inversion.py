@@ -211,9 +211,12 @@ def _across(law: LognormalMean, band: int, excess: Array) -> tuple[Array, Array]
     """Left of zero: calls. Far out one crossing serves several bands."""
     if band == 0:
         return np.full(len(excess), -math.inf), np.zeros(len(excess))
-    first, last = (band, band + 1) if band < 6 else (band - band % 3, band - band % 3 + 3)
-    found = crossing(law, law.width * 2.0**first, law.width * 2.0**last)
-    return _logs(*found.call(excess)) if found else (np.full(len(excess), -math.inf), np.zeros(len(excess)))
+    wide = [(band - band % 3, band - band % 3 + 3)] if band >= 6 else []
+    for first, last in (*wide, (band, band + 1)):
+        found = crossing(law, law.width * 2.0**first, law.width * 2.0**last)
+        if found:
+            return _logs(*found.call(excess))
+    return np.full(len(excess), -math.inf), np.zeros(len(excess))
 
 
 def _logs(value: Array, error: Array, scale: Array) -> tuple[Array, Array]:

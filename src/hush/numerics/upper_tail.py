@@ -22,7 +22,7 @@ from hush.numerics.logspace import log1p
 DIGITS = 36.0
 ROOM = 0.5
 """Half-width of the strip of the double exponential sums."""
-LEANS = (0.45, 0.2, 0.0)
+LEANS = (0.6, 0.3, 0.0)
 """How far the ray turns to the left of the vertical, in the order in which they are tried."""
 BEND = 0.45
 """The same for the parabola."""
@@ -56,7 +56,7 @@ def log_jump(law: LognormalMean, rho: Array) -> tuple[Array, Array]:
         size += 1.5 * step * heights.sum(axis=1) * math.exp(-2 * math.pi * BEND / step)
         size += 2 * heights[:, [0, -1]].max(axis=1)
     size += 2 * np.abs(scaled[:, [0, -1]]).max(axis=1)
-    relative = size / np.maximum(np.abs(total) - size, 1e-200)
+    relative = np.minimum(size, 1e90) / np.maximum(np.abs(total) - size, 1e-200)
     return np.log(-1j * total) + top, np.where(saddle * a > 1.3, relative, 1e90)
 
 
@@ -171,14 +171,17 @@ class Crossing:
 def crossing(law: LognormalMean, low: float, high: float) -> Crossing | None:
     """Both sums for strikes with K - 1 from low to high, on the best ray; None where there is none."""
     excess = np.array([low, high])
-    s = min(_place(law, math.sqrt(low * high)), 200 / low)
+    s = min(_place(law, math.sqrt(low * high)), 80 / low)
     scale = min(s, 1 / law.width)
     falling = _laid(lambda v: _falling(law, s, v), excess, 30.0)
+    if falling is None:
+        return None
+    floor = falling.middle.log_size(excess).max(axis=1)
     far = math.log(1.5 * math.sqrt(s * law.count) / law.spread / scale)
     best, least = None, math.inf
     for lean in LEANS if law.spread > 0.4 else LEANS[::-1]:
-        rising = _laid(lambda v, lean=lean: _rising(law, s, scale, lean, v), excess, 9.0, far)
-        if rising is None or falling is None:
+        rising = _laid(lambda v, lean=lean: _rising(law, s, scale, lean, v), excess, 9.0, far, floor)
+        if rising is None:
             continue
         end = float(np.abs(rising.middle.z[-1] + s))
         found = Crossing(rising, falling, end, _log_decay(law, s, lean, end))
@@ -201,8 +204,10 @@ def _place(law: LognormalMean, excess: float) -> float:
     return float(r[int(np.argmin(height))])
 
 
-def _laid(part: Callable[[Array], Part], excess: Array, farthest: float, least: float = -math.inf) -> Sum | None:
-    """A sum that runs as far as its terms matter, on either side."""
+def _laid(
+    part: Callable[[Array], Part], excess: Array, farthest: float, least: float = 0.0, floor: Array | float = -math.inf
+) -> Sum | None:
+    """A sum that runs as far as its terms matter, on either side; what is far below the floor needs no digits."""
     v = np.arange(-4.0, farthest, 0.25)
     coarse = part(v + 0j)
     heights = np.where(coarse.error < 0.5, coarse.log_size(excess), -math.inf)
@@ -212,6 +217,7 @@ def _laid(part: Callable[[Array], Part], excess: Array, farthest: float, least: 
     near = np.flatnonzero((heights > top - DIGITS - 6).any(axis=0))
     start, stop = v[max(near[0] - 1, 0)], max(v[min(near[-1] + 3, len(v) - 1)], min(least, farthest))
     near = np.linspace(start, stop, 24)
+    top = np.maximum(top[:, 0], floor)[:, None]
     edges = [(part(near + line).log_size(excess) - top).max() for line in (-1j * ROOM, 1j * ROOM)]
     if max(edges) > DIGITS:
         return None
