@@ -45,6 +45,12 @@ def rate(random: Random) -> float:
     return random.choice([number(random, 1e-3, 1.0), number(random, 1e-3, 1.0), 0.0, 0.01, 0.5, 1.0])
 
 
+def allocation(random: Random) -> hush.Allocation:
+    """One step of few or of many, in one round or two."""
+    times = random.choice([1, 1, 1, 2])
+    return hush.Allocation(steps=times * random.choice([2, 5, 30, 400]), times=times)
+
+
 def probabilities(random: Random, size: int) -> list[float]:
     """So many probabilities; all but the first may be zero."""
     weights = [random.randint(1, 20), *(random.choice([0, 1, 2, 5, 20]) for _ in range(size - 1))]
@@ -111,6 +117,7 @@ def scheme(random: Random) -> Scheme:
         lambda: hush.WithoutReplacement(random.randint(0, population), population),
         lambda: hush.WithReplacement(random.randint(0, population), population),
         lambda: hush.ShuffledBatches(random.randint(1, 50)),
+        lambda: allocation(random),
         lambda: hush.Revealed(hush.Poisson(rate=rate(random))),
         lambda: hush.Revealed(hush.WithoutReplacement(random.randint(0, population), population)),
     ]

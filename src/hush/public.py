@@ -3,6 +3,7 @@
 from hush.curves.bound import Bound
 from hush.curves.relation import Relation
 from hush.errors import HushError, InvalidParameter, NotCovered
+from hush.mechanisms.allocation import Allocated, Allocation
 from hush.mechanisms.batches import Revealed, ShuffledBatches
 from hush.mechanisms.choice import Exponential, RandomizedResponse
 from hush.mechanisms.compose import Parallel, Repeat, Sequence
@@ -21,6 +22,8 @@ from hush.randomness.source import SecureSource, SeededSource, Source
 __all__ = [
     "TCDP",
     "ZCDP",
+    "Allocated",
+    "Allocation",
     "ApproxDP",
     "Bound",
     "Calibration",

@@ -97,7 +97,9 @@ def test_ends() -> None:
     assert hush.Poisson(rate=0.5).draw(0).tolist() == []
 
 
-@pytest.mark.parametrize("scheme", [hush.WithoutReplacement(3, 10), hush.WithReplacement(3, 10), hush.UnequalPoisson([0.1] * 10)])
+@pytest.mark.parametrize(
+    "scheme", [hush.WithoutReplacement(3, 10), hush.WithReplacement(3, 10), hush.UnequalPoisson([0.1] * 10)]
+)
 def test_the_population_must_be_the_one_that_is_accounted_for(scheme: hush.WithoutReplacement) -> None:
     with pytest.raises(InvalidParameter, match="population=11"):
         scheme.draw(11, SeededSource(1))

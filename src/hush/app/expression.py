@@ -89,6 +89,9 @@ PIPES: dict[str, Word] = {
         ("SIZE", "POPULATION"), 0, lambda mechanism, *sizes: mechanism.on(hush.WithReplacement(*sizes))
     ),
     "shuffled-batches": Word(("STEPS",), 0, lambda mechanism, steps: mechanism.on(hush.ShuffledBatches(steps))),
+    "allocation": Word(
+        ("STEPS", "TIMES"), 1, lambda m, steps, times=1: m.on(hush.Allocation(steps=steps, times=times))
+    ),
     "repeat": Word(("TIMES",), 0, lambda mechanism, times: mechanism.repeat(times)),
     "group": Word(("SIZE",), 0, lambda mechanism, size: mechanism.group(size)),
     "replace": Word((), 0, lambda mechanism: mechanism.under(Relation.REPLACE)),

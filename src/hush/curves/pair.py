@@ -73,6 +73,17 @@ class Pair(ABC):
         """The loss under P, given that it is finite, as atoms and analytic pieces."""
         raise NotCovered(f"{type(self).__name__} has no analytic law of its loss; it is composed through a table")
 
+    def enclosure(self) -> tuple[Pair, Pair]:
+        """Pairs with a law, one that this pair dominates and one that dominates it."""
+        raise NotCovered(
+            f"{type(self).__name__} has no pairs on either side of it; it is composed through a table above"
+        )
+
+    def cover(self) -> Pair:
+        """A pair that dominates this one and has a law that reaches all losses; itself where it has one."""
+        self.law()
+        return self
+
     def epsilon(self, log_delta: float, tolerance: float = 1e-9, floor: float = 0.0) -> Interval:
         """Bounds on the least epsilon >= 0 with delta <= e^log_delta; below the floor an upper bound will do."""
         return invert(self, log_delta, tolerance, floor)

@@ -161,7 +161,7 @@ def _source(pair: Pair, times: int) -> grid.Source:
     """The loss given that it is finite, with its atoms apart."""
     law = pair.law()
     if not law.pieces:
-        return grid.Source(None, law.losses, law.masses, times)
+        return grid.Source(None, law.losses, law.masses, times, law.lattice)
     whole = _finite_tails(pair) if pair.infinite else pair.tails
     if not len(law.losses):
         return grid.Source(whole, law.losses, law.masses, times)

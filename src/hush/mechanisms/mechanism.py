@@ -93,6 +93,13 @@ class Mechanism(ABC):
         """The attained pair where one replaced record is in the data 0, 1, 2, ... times, all others like the new one."""
         raise NotCovered(f"{self} with a random number of copies of one record: only Gaussian noise knows its pair")
 
+    def allocated(self, steps: int) -> Pair:
+        """The pair where a removed record took part in one of so many steps of this mechanism, drawn at random."""
+        raise NotCovered(
+            f"{self} under random allocation: the pair is known for Gaussian noise, its sensitivity stated for adding or "
+            "removing one record. Nearest: hush.Poisson"
+        )
+
     # -- algebra ---------------------------------------------------------------------------------------------
 
     def on(self, scheme: Scheme) -> Mechanism:

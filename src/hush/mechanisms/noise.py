@@ -8,6 +8,7 @@ from typing import ClassVar
 
 import numpy as np
 
+from hush.curves.allocation import AllocationPair
 from hush.curves.finite import FinitePair
 from hush.curves.normal import NormalPair
 from hush.curves.pair import Pair
@@ -65,6 +66,11 @@ class Gaussian(Leaf):
     def copies(self, counts: Counts) -> Pair:
         unit = self.steps(1, 1) / self.noise_multiplier
         return NormalPair(tuple((unit * k, weight) for k, weight in enumerate(counts) if weight > 0), ((0.0, 1.0),))
+
+    def allocated(self, steps: int) -> Pair:
+        if self.relation is Relation.REPLACE:
+            return super().allocated(steps)
+        return AllocationPair(1 / self.noise_multiplier, steps)
 
     def derivation(self) -> Step:
         return Step(

@@ -13,6 +13,7 @@ from hush.curves.finite import FinitePair
 from hush.curves.pair import Pair
 from hush.curves.relation import Relation
 from hush.errors import NotCovered
+from hush.mechanisms.allocation import Allocated, Allocation
 from hush.mechanisms.batches import Revealed, ShuffledBatches
 from hush.mechanisms.choice import Exponential, RandomizedResponse
 from hush.mechanisms.compose import Parallel, Repeat, Sequence
@@ -213,6 +214,7 @@ SCHEMES: dict[str, Kind] = {
     "with_replacement": Kind(WithReplacement, {"size": WHOLE, "population": WHOLE}),
     "shuffled_batches": Kind(ShuffledBatches, {"steps": WHOLE}),
     "revealed": Kind(Revealed, {"scheme": SCHEME}),
+    "allocation": Kind(Allocation, {"steps": WHOLE, "times": WHOLE}),
 }
 """Every sampling scheme that survives a round trip."""
 
@@ -234,6 +236,7 @@ KINDS: dict[str, Kind] = {
     "sequence": Kind(Sequence, {"parts": PARTS}, _sequence),
     "parallel": Kind(Parallel, {"parts": MECHANISMS}, _parallel),
     "sampled": Kind(Sampled, {"inner": MECHANISM, "scheme": SCHEME}, lambda inner, scheme: inner.on(scheme)),
+    "allocated": Kind(Allocated, {"inner": MECHANISM, "scheme": SCHEME}, lambda inner, scheme: inner.on(scheme)),
     "group": Kind(Group, {"inner": MECHANISM, "size": WHOLE}, Group.of),
     "under": Kind(Under, {"inner": MECHANISM, "relation": RELATION}, Under.of),
 }
