@@ -123,8 +123,21 @@ def parser() -> Parser:
             added.add_argument("--tolerance", type=float, default=1e-6, help="relative width to seek (1e-6)")
         if name == "statement":
             added.add_argument("--unit", default="record", help="what one record stands for (record)")
+    _add_compare(commands)
     _add_calibrate(command("calibrate", "the noise, rate or steps that just meet a target"))
     return top
+
+
+def _add_compare(commands: argparse._SubParsersAction) -> None:
+    text = "one training run under every way to draw its batches: Poisson, fixed size, allocation, shuffled"
+    added = commands.add_parser("compare", help=text, description=text)
+    added.add_argument("--noise", type=float, required=True, help="noise multiplier of each step")
+    added.add_argument(
+        "--steps", type=float, required=True, help="steps in one epoch; each uses 1/steps of the records"
+    )
+    added.add_argument("--epochs", type=float, default=1, help="number of epochs (1)")
+    added.add_argument("--delta", type=float, required=True)
+    added.add_argument("--json", action="store_true", help="print one JSON object")
 
 
 def _add_calibrate(added: argparse.ArgumentParser) -> None:

@@ -81,6 +81,11 @@ class ShuffledBatches(OneSample):
             else:  # the other records pull the other way: by as much again, or (replaced) by half of the distance
                 loud = 2 * distance if a == 0 else distance
                 found += [LoudestNormals(loud, loud / 2, self.steps), LoudestNormals(distance, 0.0, self.steps)]
+        if a == 0:
+            try:  # the other records add nothing: one record in one random step is an allocation
+                found.append(inner.allocated(self.steps))
+            except NotCovered:
+                pass
         return tuple(found)
 
     def takes(self, records: int) -> Counts:
