@@ -62,7 +62,8 @@ class SchemeComparison:
         claimed, shuffled = self["Poisson"].bound, self["shuffled batches"].bound
         if claimed is None or shuffled is None:
             return ""
-        start = f"The common mistake: to shuffle in practice and to report Poisson's epsilon, here {rounded_up(claimed.upper, 3)}."
+        epsilon = rounded_up(claimed.upper, 3)
+        start = f"The common mistake: to shuffle in practice and to report Poisson's epsilon, here {epsilon}."
         if shuffled.lower > claimed.upper > 0:
             times = rounded_down(shuffled.lower / claimed.upper, 2)
             return (
