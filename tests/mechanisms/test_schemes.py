@@ -60,9 +60,8 @@ def test_shuffled_batches_are_no_better_than_allocation(noise: float) -> None:
 @pytest.mark.parametrize("scheme", [Poisson(rate=0.1), WithoutReplacement(10, 100), WithReplacement(10, 100)])
 def test_a_sample_that_is_known_protects_no_more_than_a_secret_one(scheme: Poisson) -> None:
     mechanism = Gaussian(1.0).under(REPLACE)
-    known, secret = epsilon(mechanism.on(Revealed(scheme)).repeat(20)), epsilon(mechanism.on(scheme).repeat(20))
+    known, secret = epsilon(mechanism.on(Revealed(scheme))), epsilon(mechanism.on(scheme))
     assert known.upper >= secret.lower
-    assert epsilon(mechanism.repeat(20)).upper >= known.upper * (1 - 1e-6)
 
 
 @pytest.mark.parametrize("base", [Gaussian(1.0), Laplace(1.0), hush.PureDP(1.0)], ids=str)

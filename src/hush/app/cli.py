@@ -23,6 +23,7 @@ examples:
   hush calibrate --for steps --advantage 0.1 --noise 2 --rate 0.01
   hush explain "laplace 1 | repeat 100" --delta 1e-6
   hush tradeoff "gaussian 2" --fpr 0.01
+  hush compare --noise 1.0 --steps 1000 --epochs 1 --delta 1e-6
 
 a mechanism is either --noise, --rate and --steps (Gaussian noise on Poisson samples), or an expression:
   gaussian NOISE                      discrete-gaussian SIGMA [SENSITIVITY]    gdp MU
@@ -30,6 +31,8 @@ a mechanism is either --noise, --rate and --steps (Gaussian noise on Poisson sam
   randomized-response EPSILON [K]     exponential EPSILON                      tcdp RHO OMEGA
   pure EPSILON                        approx EPSILON DELTA
   then any of:  | poisson RATE   | repeat TIMES   | group SIZE   | replace
+                | without-replacement SIZE POPULATION   | with-replacement SIZE POPULATION
+                | shuffled-batches STEPS   | allocation STEPS [TIMES]
   between releases on the same data:  ;  or  then
   relation=replace after the numbers of a release: its noise is set for replacing a record
 """

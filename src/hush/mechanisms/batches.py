@@ -31,7 +31,7 @@ class ShuffledBatches(OneSample):
 
     >>> from hush import Gaussian, Poisson
     >>> Gaussian(1.0).on(ShuffledBatches(steps=100)).epsilon(delta=1e-6)
-    Bound(epsilon=4.68 to 4.89, lower=4.6809..., upper=4.88728..., delta=1e-06)
+    Bound(epsilon=4.68 to 4.89, lower=4.6809..., upper=4.88655..., delta=1e-06)
     >>> Gaussian(1.0).on(Poisson(rate=0.01)).repeat(100).epsilon(delta=1e-6).upper
     0.9542...
     """

@@ -96,8 +96,8 @@ class Mechanism(ABC):
     def allocated(self, steps: int) -> Pair:
         """The pair where a removed record took part in one of so many steps of this mechanism, drawn at random."""
         raise NotCovered(
-            f"{self} under random allocation: the pair is known for Gaussian noise, its sensitivity stated for adding or "
-            "removing one record. Nearest: hush.Poisson"
+            f"{self} under random allocation: the pair is known for Gaussian noise, its sensitivity stated for adding "
+            "or removing one record. Nearest: hush.Poisson"
         )
 
     # -- algebra ---------------------------------------------------------------------------------------------

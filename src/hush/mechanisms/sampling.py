@@ -103,8 +103,8 @@ class Poisson(OneSample):
     >>> from hush import Gaussian, SeededSource
     >>> Gaussian(1.0).on(Poisson(rate=1.0)) == Gaussian(1.0)
     True
-    >>> Poisson(rate=1e-8).draw(10**9, SeededSource(4))
-    array([125325150, 338149886, ...
+    >>> Poisson(rate=1e-8).draw(10**9, SeededSource(4))[:3]
+    array([22207107, 29532204, 62902030])
     """
 
     rate: float
