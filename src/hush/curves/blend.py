@@ -61,6 +61,14 @@ class Blend(Pair):
         )
         return low - slack, min(high + slack, 0.0)
 
+    def epsilon(self, log_delta: float, tolerance: float = 1e-9, floor: float = 0.0) -> Interval:
+        """With one part, delta' = w delta is undone at once."""
+        if len(self.parts) != 1 or log_delta == -math.inf:
+            return super().epsilon(log_delta, tolerance, floor)
+        ((pair, weight),) = self.parts
+        target = log_delta - math.log(weight)
+        return (0.0, 0.0) if target >= 0 else pair.epsilon(target - 4 * UNIT * abs(log_delta), tolerance, floor)
+
     def tails(self, losses: Array) -> tuple[Array, Array, Array, Array]:
         up = self.idle * (losses < 0)
         total = [up, up, self.idle - up, self.idle - up]

@@ -9,6 +9,7 @@ from functools import cached_property
 import numpy as np
 from scipy import special
 
+from hush.curves.finite import FinitePair
 from hush.curves.pair import Interval, Pair, Share
 from hush.curves.product import Mixed
 from hush.curves.table import tabulate
@@ -47,6 +48,10 @@ class Folded(Pair):
     def log_delta(self, epsilon: float, tolerance: float = 1e-9) -> Interval:
         return folded_log_delta(self.base, self.rate, epsilon, tolerance)
 
+    def epsilon(self, log_delta: float, tolerance: float = 1e-9, floor: float = 0.0) -> Interval:
+        """For epsilon >= 0 the change of variable of the mix can be undone."""
+        return Mixed(self.base, Share().mix(self.rate)).epsilon(log_delta, tolerance)
+
     def tails(self, losses: Array) -> tuple[Array, Array, Array, Array]:
         raise NotCovered("a folded mix of this pair is known only through its profile")
 
@@ -67,7 +72,11 @@ class Folded(Pair):
     def renyi(self, order: float) -> Interval:
         if order == math.inf:
             return self.max_loss, self.max_loss
-        return 0.0, tabulate(self).renyi(order)[1]
+        return 0.0, self._table.renyi(order)[1]
+
+    @cached_property
+    def _table(self) -> FinitePair:
+        return tabulate(self)
 
 
 @dataclass(frozen=True)

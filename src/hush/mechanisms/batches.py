@@ -37,6 +37,7 @@ class ShuffledBatches(OneSample):
     """
 
     steps: int
+    keeps_curve = True
 
     def __post_init__(self) -> None:
         object.__setattr__(self, "steps", count("ShuffledBatches", 1, steps=self.steps))
@@ -121,6 +122,7 @@ class Revealed(OneSample):
     """
 
     scheme: OneSample
+    keeps_curve = True
 
     def __post_init__(self) -> None:
         if not isinstance(self.scheme, OneSample):

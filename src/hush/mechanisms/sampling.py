@@ -37,6 +37,9 @@ class Scheme(ABC):
 class OneSample(Scheme):
     """A scheme that hands one random sample to one mechanism, with the theorem of each relation that it covers."""
 
+    keeps_curve = False
+    """Whether the Rényi curve comes from that of the mechanism, not from the pair."""
+
     def applied(self, mechanism: Mechanism) -> Mechanism:
         return Sampled(require(type(self).__name__, mechanism), self)
 
@@ -83,7 +86,7 @@ class Sampled(Mechanism):
 
     @property
     def curve_beats_pair(self) -> bool:
-        return self.inner.curve_beats_pair
+        return self.scheme.keeps_curve and self.inner.curve_beats_pair
 
     def attained(self, removed: Counts, added: Counts, alone: bool) -> tuple[Pair, ...]:
         return self.scheme.attained(self.inner, removed, added, alone)
@@ -108,6 +111,7 @@ class Poisson(OneSample):
     """
 
     rate: float
+    keeps_curve = True
 
     def __post_init__(self) -> None:
         object.__setattr__(self, "rate", number("Poisson", "0 <= rate <= 1", 0.0, 1.0, rate=self.rate))
@@ -170,6 +174,7 @@ class UnequalPoisson(OneSample):
     """
 
     rates: tuple[float, ...]
+    keeps_curve = True
 
     def __init__(self, rates: Sequence[float]) -> None:
         if isinstance(rates, str | bytes) or not hasattr(rates, "__len__") or not len(rates):
