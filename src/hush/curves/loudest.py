@@ -36,16 +36,18 @@ class LoudestNormals(Pair):
         return special.log_ndtr(level - shift) + (self.steps - 1) * special.log_ndtr(level)
 
     def log_delta(self, epsilon: float, tolerance: float = 1e-9) -> Interval:
-        """The best event {the largest is above C}: P - e^eps Q of it, C on ever finer scales."""
+        """The best event {the largest is above C}, or {below C} where Q is the louder, C on ever finer scales."""
         floor = math.log(-math.expm1(epsilon)) if epsilon < 0 else -math.inf
         low, high = self.reach
         best = -math.inf
         for _ in range(6):
             level = np.linspace(low, high, 401)
-            p, q = (-np.expm1(self.log_below(shift, level)) for shift in (self.loud, self.quiet))
+            p, q = (self.log_below(shift, level) for shift in (self.loud, self.quiet))
             with np.errstate(divide="ignore", invalid="ignore"):
+                if self.loud > self.quiet:
+                    p, q = np.log(-np.expm1(p)), np.log(-np.expm1(q))
                 # P - e^eps Q = P (1 - e^{eps + log Q - log P})
-                value = np.log(p) + np.log(np.maximum(-np.expm1(epsilon + np.log(q) - np.log(p)), 0.0))
+                value = p + np.log(np.maximum(-np.expm1(np.minimum(epsilon + q - p, 0.0)), 0.0))
             value = np.where(np.isnan(value), -math.inf, value)
             place = int(np.argmax(value))
             best = max(best, float(value[place]))
@@ -75,15 +77,17 @@ class LoudestNormals(Pair):
         return self.table.mix(rate)
 
     def swap(self) -> Pair:
-        return self.table.swap()
+        return LoudestNormals(self.quiet, self.loud, self.steps)
 
     @property
     def max_loss(self) -> float:
         return self.table.max_loss
 
 
-def loudest_losses(pair: Pair, steps: int) -> FinitePair:
+def loudest_losses(pair: Pair, steps: int, *, mirrored: bool = False) -> FinitePair:
     """The same for any pair: one of `steps` losses is that of P (under P) or none is, cut into cells.
+
+    Mirrored, the roles of P and Q are exchanged: each direction is rounded to its own safe side.
 
     >>> from hush.curves.finite import FinitePair
     >>> found = loudest_losses(FinitePair.of([0.75, 0.25], [0.25, 0.75]), 1)
@@ -100,13 +104,14 @@ def loudest_losses(pair: Pair, steps: int) -> FinitePair:
     _, _, p_below, q_below = pair.tails(levels)
     with np.errstate(divide="ignore"):
         log_p, log_q = np.log(p_below), np.log(q_below)
-    return cells_below(log_p + (steps - 1) * log_q, steps * log_q)
+    ends = log_p + (steps - 1) * log_q, steps * log_q
+    return cells_below(*(ends[::-1] if mirrored else ends))
 
 
 def cells_below(log_p_below: Array, log_q_below: Array) -> FinitePair:
     """A finite pair below two laws on the line, from the logs of their distribution functions at increasing places.
 
-    Rounding is paid by moving a little P-mass to the least loss and by scaling every loss down.
+    Rounding is paid by leaving out a little P-mass, as if it had a loss of -infinity, and by lowering every loss.
     """
     p, q = (_masses(log_below) for log_below in (log_p_below, log_q_below))
     known = (q > 1e-290) & (p > 1e-290)
@@ -116,7 +121,6 @@ def cells_below(log_p_below: Array, log_q_below: Array) -> FinitePair:
     mass = p[known] * (1 - 2 * ROUNDING)
     order = np.argsort(losses, kind="stable")
     losses, mass = losses[order], mass[order]
-    mass[0] += max(1 - float(mass.sum()), 0.0)
     return FinitePair(losses, mass, 0.0, 0.0)
 
 

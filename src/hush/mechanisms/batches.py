@@ -72,19 +72,22 @@ class ShuffledBatches(OneSample):
         r, a = settled(removed), settled(added)
         if r == a == 0:
             return (IDENTITY,)
-        if r == 0:
-            return tuple(pair.swap() for pair in self.attained(inner, added, removed, alone))
+        mirrored = r == 0
+        if mirrored:
+            removed, added, a = added, removed, 0
         found: list[Pair] = []
         for pair in inner.attained(removed, added, alone):
             distance = pair.distance if isinstance(pair, NormalPair) else None
             if distance is None:
-                found.append(loudest_losses(pair, self.steps))
+                found.append(loudest_losses(pair, self.steps, mirrored=mirrored))
             else:  # the other records pull the other way: by as much again, or (replaced) by half of the distance
                 loud = 2 * distance if a == 0 else distance
-                found += [LoudestNormals(loud, loud / 2, self.steps), LoudestNormals(distance, 0.0, self.steps)]
+                attacks = LoudestNormals(loud, loud / 2, self.steps), LoudestNormals(distance, 0.0, self.steps)
+                found += [attack.swap() if mirrored else attack for attack in attacks]
         if a == 0:
             try:  # the other records add nothing: one record in one random step is an allocation
-                found.append(inner.allocated(self.steps))
+                pair = inner.allocated(self.steps)
+                found.append(pair.swap() if mirrored else pair)
             except NotCovered:
                 pass
         return tuple(found)
