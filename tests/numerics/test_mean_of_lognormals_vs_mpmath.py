@@ -20,7 +20,7 @@ PLACES = [0.5, 1 + 3j, 6j, -1 + 2j]
 
 def precise(spread: float, count: int, z: complex) -> complex:
     """t log E e^{-z(V-1)/t} by the trapezoid rule on a line that is turned all the way."""
-    with mp.workdps(30):
+    with mp.workdps(60):
         a, w = mp.mpf(spread), mp.mpc(z) / count
         shift = mp.arg(w) / a if spread >= 0.1 else mp.mpf(0)
         step = mp.mpf(1) / 12

@@ -25,7 +25,9 @@ def slack(case: Case) -> float:
 
 @pytest.mark.parametrize("case", [c for c in CASES if c["kind"] == "alloc_delta"], ids=lambda c: c["id"])
 def test_delta(case: Case) -> None:
-    low, high = mechanism(case["params"]).pair(*DIRECTION[case["params"]["direction"]]).log_delta(number(case["params"]["eps"]))
+    low, high = (
+        mechanism(case["params"]).pair(*DIRECTION[case["params"]["direction"]]).log_delta(number(case["params"]["eps"]))
+    )
     truth = log_of(case["value"])
     assert low - slack(case) <= truth <= high + slack(case)
     assert high - low < 1e-8

@@ -82,7 +82,9 @@ ATOMS: dict[str, Word] = {
 
 PIPES: dict[str, Word] = {
     "poisson": Word(("RATE",), 0, lambda mechanism, rate: mechanism.on(hush.Poisson(rate=rate))),
-    "allocation": Word(("STEPS", "TIMES"), 1, lambda m, steps, times=1: m.on(hush.Allocation(steps=steps, times=times))),
+    "allocation": Word(
+        ("STEPS", "TIMES"), 1, lambda m, steps, times=1: m.on(hush.Allocation(steps=steps, times=times))
+    ),
     "repeat": Word(("TIMES",), 0, lambda mechanism, times: mechanism.repeat(times)),
     "group": Word(("SIZE",), 0, lambda mechanism, size: mechanism.group(size)),
     "replace": Word((), 0, lambda mechanism: mechanism.under(Relation.REPLACE)),

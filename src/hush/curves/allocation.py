@@ -184,7 +184,9 @@ def _points(mean: LognormalMean) -> tuple[Array, float]:
     reaches = width * 1.4 ** np.arange(1, 60)
     sides = []
     for sign in (1.0, -1.0):
-        end = next((r for r in reaches if r > 30 or log_values(mean, np.array([sign * r]))[1][0] < math.log(LEAST)), 30.0)
+        end = next(
+            (r for r in reaches if r > 30 or log_values(mean, np.array([sign * r]))[1][0] < math.log(LEAST)), 30.0
+        )
         growth = np.exp(np.arange(0, max(math.log(end / (6 * width)), 0.0) + 0.01, 1 / (1.5 * FINE)))
         sides.append(sign * np.append(np.arange(6 * FINE), np.round(6 * FINE * growth)))
     return width / FINE * np.unique(np.concatenate(sides)), width / FINE

@@ -27,7 +27,9 @@ def folded_log_delta(base: Pair, rate: float, epsilon: float, tolerance: float) 
         return low, high
     floor = math.log(-math.expm1(epsilon))
     slack = 4 * UNIT
-    return float(np.logaddexp(floor, epsilon + low)) - slack, min(float(np.logaddexp(floor, epsilon + high)) + slack, 0.0)
+    return float(np.logaddexp(floor, epsilon + low)) - slack, min(
+        float(np.logaddexp(floor, epsilon + high)) + slack, 0.0
+    )
 
 
 @dataclass(frozen=True)

@@ -70,7 +70,9 @@ class Pair(ABC):
 
     def enclosure(self) -> tuple[Pair, Pair]:
         """Pairs with a law, one that this pair dominates and one that dominates it."""
-        raise NotCovered(f"{type(self).__name__} has no pairs on either side of it; it is composed through a table above")
+        raise NotCovered(
+            f"{type(self).__name__} has no pairs on either side of it; it is composed through a table above"
+        )
 
     def cover(self) -> Pair:
         """A pair that dominates this one and has a law that reaches all losses; itself where it has one."""

@@ -41,7 +41,10 @@ class Allocation(Scheme):
             raise InvalidParameter("Allocation", f"steps <= {MOST_STEPS}", steps=self.steps)
         if self.steps % self.times:
             raise InvalidParameter(
-                "Allocation", "times that divides steps (so many rounds of equal length)", times=self.times, steps=self.steps
+                "Allocation",
+                "times that divides steps (so many rounds of equal length)",
+                times=self.times,
+                steps=self.steps,
             )
 
     @property

@@ -51,7 +51,9 @@ class HalfNormals:
         """Half-length of a panel: what 32 points on it can integrate to the accuracy, about."""
         power = abs(self._powers(tilt)[0])
         room = max(80.0 - accuracy, 20.0)
-        return min(WIDEST, 1.4 / self.distance, room / (12.0 + 2.2 * power * self.distance + 1.9 * reach * self.distance))
+        return min(
+            WIDEST, 1.4 / self.distance, room / (12.0 + 2.2 * power * self.distance + 1.9 * reach * self.distance)
+        )
 
     def _panels(self, power: float, half: float) -> tuple[Array, Array]:
         """Middles of panels that cover the half-line, and an upper bound on the log-density on each and its overhang.

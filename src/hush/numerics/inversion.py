@@ -151,7 +151,9 @@ def _plan(law: LognormalMean, excess: Array, c: float, lean: float, room: float)
                 break
         v = v[-1] + np.arange(0.4, 4.81, 0.4)
     near = np.linspace(0.0, last, max(8, round(last / 0.4)))
-    edges = [(Line.of(law, near, size, angle).log_size(excess) - top[:, None]).max() for angle in (lean - room, lean + room)]
+    edges = [
+        (Line.of(law, near, size, angle).log_size(excess) - top[:, None]).max() for angle in (lean - room, lean + room)
+    ]
     step = 2 * math.pi * room / (DIGITS + max(float(max(edges)), 0.0))
     return size, last, step
 

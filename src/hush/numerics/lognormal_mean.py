@@ -60,8 +60,12 @@ class LognormalMean:
         rounding = (size * (np.abs(rest) * (8 + x * x / 2 + np.abs(turn[:, None] * x)) + spill)).sum(axis=1)
         error = UNIT * rounding + lines.alias(w, v, np.exp(log_weight)) + lines.cut()
         relative = np.minimum(error, 1e90) / np.maximum(np.abs(np.where(plain, 0.0, 1.0) + total) - error, 1e-200)
-        value = np.where(plain, np.log(np.where(plain & (total != 0), total, 1.0)) + w, log1p(np.where(plain, 0, total)))
-        return self.count * value, self.count * (relative + 4 * UNIT * (np.abs(value) + np.where(plain, np.abs(w), 0.0)))
+        value = np.where(
+            plain, np.log(np.where(plain & (total != 0), total, 1.0)) + w, log1p(np.where(plain, 0, total))
+        )
+        return self.count * value, self.count * (
+            relative + 4 * UNIT * (np.abs(value) + np.where(plain, np.abs(w), 0.0))
+        )
 
     def log_laplace(self, c: Array) -> tuple[Array, Array]:
         """log E e^{-c(S-1)} for real c >= 0, and a bound on the error of each: the same sum in real numbers."""
@@ -80,7 +84,9 @@ class LognormalMean:
         rounding = (np.abs(rest) * (8 + x * x / 2) + spill) @ weight
         error = UNIT * rounding + lines.alias(w, v, weight) + lines.cut()
         relative = error / np.maximum(np.where(plain, 0.0, 1.0) + total - error, 1e-200)
-        value = np.where(plain, np.log(np.where(plain, np.maximum(total, 1e-320), 1.0)) + w, np.log1p(np.where(plain, 0.0, total)))
+        value = np.where(
+            plain, np.log(np.where(plain, np.maximum(total, 1e-320), 1.0)) + w, np.log1p(np.where(plain, 0.0, total))
+        )
         return self.count * value, self.count * (relative + 4 * UNIT * (np.abs(value) + np.where(plain, w, 0.0)))
 
     @cached_property

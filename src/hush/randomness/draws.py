@@ -38,7 +38,9 @@ def integers(source: Source, below: int, count: int) -> Array:
         return np.zeros(count, dtype=np.int64)
     found, have = [], 0
     while have < count:
-        words = source.words(min(CHUNK, math.ceil(1.1 * (count - have) * 2.0**bits / below) + 8)) >> np.uint64(64 - bits)
+        words = source.words(min(CHUNK, math.ceil(1.1 * (count - have) * 2.0**bits / below) + 8)) >> np.uint64(
+            64 - bits
+        )
         words = words[words < below].astype(np.int64)
         found.append(words)
         have += len(words)
