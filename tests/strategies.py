@@ -16,6 +16,7 @@ from hypothesis import strategies as st
 
 import hush
 from hush import Mechanism, Relation
+from hush.mechanisms.sampling import Scheme
 
 LAWS = settings(
     deadline=None,
@@ -108,6 +109,21 @@ def leaf(random: Random, relation: Relation = Relation.ADD_REMOVE) -> Mechanism:
     return (curve_leaf if random.random() < 0.2 else pair_leaf)(random, relation)
 
 
+def scheme(random: Random) -> Scheme:
+    """A sampling scheme; more often than not Poisson, which covers most."""
+    population = random.randint(2, 1000)
+    options: list[Callable[[], Scheme]] = [
+        lambda: hush.UnequalPoisson([rate(random) for _ in range(random.randint(1, 3))]),
+        lambda: hush.WithoutReplacement(random.randint(0, population), population),
+        lambda: hush.WithReplacement(random.randint(0, population), population),
+        lambda: hush.ShuffledBatches(random.randint(1, 50)),
+        lambda: allocation(random),
+        lambda: hush.Revealed(hush.Poisson(rate=rate(random))),
+        lambda: hush.Revealed(hush.WithoutReplacement(random.randint(0, population), population)),
+    ]
+    return hush.Poisson(rate=rate(random)) if random.random() < 0.5 else random.choice(options)()
+
+
 def expression(random: Random, relation: Relation, depth: int) -> Mechanism:
     """Anything that can be written down, so many combinators deep; some of it is covered by no theorem."""
     if depth == 0:
@@ -118,9 +134,7 @@ def expression(random: Random, relation: Relation, depth: int) -> Mechanism:
         return expression(random, Relation.ADD_REMOVE, depth - 1).under(Relation.REPLACE)
     inner = expression(random, relation, depth - 1)
     if verb == "on":
-        if random.random() < 0.25:
-            return inner.on(allocation(random))
-        return inner.on(hush.Poisson(rate=rate(random)))
+        return inner.on(scheme(random))
     if verb == "repeat":
         return inner.repeat(random.randint(0, 12))
     if verb == "group":

@@ -4,17 +4,20 @@ from hush.curves.bound import Bound
 from hush.curves.relation import Relation
 from hush.errors import HushError, InvalidParameter, NotCovered
 from hush.mechanisms.allocation import Allocated, Allocation
+from hush.mechanisms.batches import Revealed, ShuffledBatches
 from hush.mechanisms.choice import Exponential, RandomizedResponse
 from hush.mechanisms.compose import Parallel, Repeat, Sequence
+from hush.mechanisms.fixed_size import WithoutReplacement, WithReplacement
 from hush.mechanisms.group import Group
 from hush.mechanisms.mechanism import Mechanism
 from hush.mechanisms.noise import DiscreteGaussian, DiscreteLaplace, Gaussian, Laplace
-from hush.mechanisms.sampling import Poisson, Sampled
+from hush.mechanisms.sampling import Poisson, Sampled, UnequalPoisson
 from hush.mechanisms.stated import TCDP, ZCDP, ApproxDP, FromPair, GaussianDP, PureDP, RenyiDP, from_profile
 from hush.questions.calibrate import Calibration, calibrate
 from hush.questions.explain import explain
 from hush.questions.serialise import from_json, to_json
 from hush.questions.statement import statement
+from hush.randomness.source import SecureSource, SeededSource, Source
 
 __all__ = [
     "TCDP",
@@ -43,8 +46,16 @@ __all__ = [
     "Relation",
     "RenyiDP",
     "Repeat",
+    "Revealed",
     "Sampled",
+    "SecureSource",
+    "SeededSource",
     "Sequence",
+    "ShuffledBatches",
+    "Source",
+    "UnequalPoisson",
+    "WithReplacement",
+    "WithoutReplacement",
     "calibrate",
     "explain",
     "from_json",

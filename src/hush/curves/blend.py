@@ -9,7 +9,6 @@ from dataclasses import dataclass
 import numpy as np
 
 from hush.curves.pair import Interval, Pair
-from hush.errors import NotCovered
 from hush.numerics.law import UNIT, Array, Law
 from hush.numerics.weighted import Weighted
 
@@ -37,10 +36,6 @@ class Blend(Pair):
     def infinite(self) -> float:
         return math.fsum(weight * pair.infinite for pair, weight in self.parts)
 
-    @property
-    def composed(self) -> bool:
-        return any(pair.composed for pair, _ in self.parts)
-
     def _map(self, change: str, *rate: float) -> Pair:
         return Blend(tuple((getattr(pair, change)(*rate), weight) for pair, weight in self.parts), self.idle)
 
@@ -52,6 +47,9 @@ class Blend(Pair):
 
     def swap(self) -> Pair:
         return self._map("swap")
+
+    def sketched(self) -> Pair:
+        return self._map("sketched")
 
     def log_delta(self, epsilon: float, tolerance: float = 1e-9) -> Interval:
         found = [(math.log(weight), pair.log_delta(epsilon, tolerance)) for pair, weight in self.parts]

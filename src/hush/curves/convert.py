@@ -3,65 +3,103 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Callable
+from typing import Any, TypeAlias
+
+import numpy as np
 
 from hush.errors import InvalidParameter
+from hush.numerics.law import UNIT, Array
+
+Number: TypeAlias = Any
+"""A float, or an array of floats for many orders at once."""
 
 
-def renyi_to_epsilon(order: float, divergence: float, log_delta: float) -> float:
+def renyi_to_epsilon(order: Number, divergence: Number, log_delta: float) -> Number:
     """Canonne, Kamath, Steinke 2020, Prop. 12: (order, divergence)-RDP gives (epsilon, delta)-DP; at least 0.
+
+    Orders and divergences may be arrays.
 
     >>> renyi_to_epsilon(1000.0, 0.5, math.log(1e-100))
     0.722573828...
     """
     _check_order(order)
-    return max(0.0, divergence + math.log1p(-1 / order) - (log_delta + math.log(order)) / (order - 1))
+    return _plain(np.maximum(0.0, divergence + np.log1p(-1 / order) - (log_delta + np.log(order)) / (order - 1)))
 
 
-def renyi_to_epsilon_mironov(order: float, divergence: float, log_delta: float) -> float:
+def renyi_to_epsilon_mironov(order: Number, divergence: Number, log_delta: float) -> Number:
     """Mironov 2017, Prop. 3: the older, looser conversion.
 
     >>> renyi_to_epsilon_mironov(1000.0, 0.5, math.log(1e-100))
     0.730488998...
     """
     _check_order(order)
-    return divergence - log_delta / (order - 1)
+    return _plain(divergence - log_delta / (order - 1))
 
 
-def renyi_to_log_delta(order: float, divergence: float, epsilon: float) -> float:
+def renyi_to_log_delta(order: Number, divergence: Number, epsilon: float) -> Number:
     """Canonne, Kamath, Steinke 2020, Prop. 12, the other way: log delta, at most 0.
 
     >>> math.exp(renyi_to_log_delta(2.0, 0.1, 1.0))
     0.101642414...
     """
     _check_order(order)
-    return min(0.0, (order - 1) * (divergence - epsilon) - math.log(order - 1) + order * math.log1p(-1 / order))
+    spent = (order - 1) * (divergence - epsilon)
+    return _plain(np.minimum(0.0, spent - np.log(order - 1) + order * np.log1p(-1 / order)))
 
 
-def _check_order(order: float) -> None:
-    if not order > 1:
+def renyi_to_log_delta_mironov(order: Number, divergence: Number, epsilon: float) -> Number:
+    """Mironov 2017, Prop. 3, the other way: log delta, at most 0.
+
+    >>> math.exp(renyi_to_log_delta_mironov(2.0, 0.1, 1.0))
+    0.406569659...
+    """
+    _check_order(order)
+    return _plain(np.minimum(0.0, (order - 1) * (divergence - epsilon)))
+
+
+def renyi_to_tradeoff(order: Number, divergence: Number, rate: float) -> Number:
+    """Least false negative rate at a false positive rate, testing Q against P, where D_order(P || Q) <= divergence.
+
+    A test is a two-point pair, and no divergence grows when outputs are merged (data processing): with true positive
+    rate y, order * log y - (order-1) log rate, and the same for the complements, must not exceed the moment. The
+    largest y is found by halving, and rounded up. At infinite order y <= e^divergence rate, and the complements alike.
+
+    >>> round(renyi_to_tradeoff(4.0, 2.0, 0.05), 6)
+    0.6...
+    """
+    order, divergence = np.asarray(order, dtype=float), np.asarray(divergence, dtype=float)
+    if rate >= 1:
+        return _plain(np.zeros(order.shape))
+    limit = -np.expm1(np.minimum(divergence, 700.0) + math.log(rate) if rate > 0 else np.full(order.shape, -math.inf))
+    limit = np.maximum(np.maximum(limit, (1 - rate) * np.exp(-divergence)), 0.0) * (1 - 8 * UNIT)
+    finite = np.where(np.isinf(order), 2.0, order)
+    if rate == 0:
+        return _plain(
+            np.where(np.isinf(order) & np.isfinite(divergence), 1.0, np.where(np.isfinite(divergence), 1.0, 0.0))
+        )
+    allowed = (finite - 1) * divergence
+    log_rate, log_other = math.log(rate), math.log1p(-rate)
+    # low: the least false negative rate is at least this; halving in it keeps the digits of small ones
+    low, high = np.zeros(order.shape), np.full(order.shape, 1 - rate)
+    for _ in range(80):
+        middle = np.where(low > 0, np.sqrt(low * high), high * 1e-3)
+        with np.errstate(divide="ignore"):
+            hit = finite * np.log1p(-middle) - (finite - 1) * log_rate
+            missed = finite * np.log(middle) - (finite - 1) * log_other
+        size = np.abs(hit) + np.abs(missed) + finite * (abs(log_rate) + abs(log_other))
+        over = np.logaddexp(hit, missed) > allowed + 16 * UNIT * size
+        low, high = np.where(over, middle, low), np.where(over, high, middle)
+    return _plain(np.where(np.isinf(order), limit, low))
+
+
+def _check_order(order: Number) -> None:
+    if not np.all(np.asarray(order) > 1):
         raise InvalidParameter("A Rényi conversion", "order > 1", order=order)
 
 
-def best_order(objective: Callable[[float], float], largest: float = 1e6) -> tuple[float, float]:
-    """Minimise over all real orders in (1, largest]: a scan on a logarithmic scale, then golden section."""
-    steps = [10 ** (k / 8) for k in range(-32, int(8 * math.log10(largest)) + 1)]
-    values = [objective(1 + step) for step in steps]
-    best = min(range(len(steps)), key=values.__getitem__)
-    low, high = math.log(steps[max(best - 1, 0)]), math.log(steps[min(best + 1, len(steps) - 1)])
-    ratio = (math.sqrt(5) - 1) / 2
-    order, value = 1 + steps[best], values[best]
-    for _ in range(40):
-        left, right = high - ratio * (high - low), low + ratio * (high - low)
-        at_left, at_right = objective(1 + math.exp(left)), objective(1 + math.exp(right))
-        if at_left < at_right:
-            high = right
-        else:
-            low = left
-        for point, reached in ((left, at_left), (right, at_right)):
-            if reached < value:
-                order, value = 1 + math.exp(point), reached
-    return order, value
+def _plain(value: Array) -> Any:
+    """A float for a single order, an array for several."""
+    return float(value) if np.ndim(value) == 0 else value
 
 
 def amplify(epsilon: float, delta: float, rate: float) -> tuple[float, float]:

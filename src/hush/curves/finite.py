@@ -10,6 +10,8 @@ from functools import cached_property
 import numpy as np
 
 from hush.curves.pair import Interval, Pair
+from hush.curves.renyi import RenyiCurve
+from hush.curves.renyi_families import finite
 from hush.numerics.law import UNIT, Array, Law
 
 BLUR = 16 * UNIT
@@ -139,6 +141,14 @@ class FinitePair(Pair):
             discount = 0.0
         origin = float(self.losses[0]) if len(self.losses) else 0.0
         return Law(self.losses, self.mass / rest, (), self.lattice, origin, discount)
+
+    def curve(self) -> RenyiCurve:
+        if self.at_infinity > 0:
+            return RenyiCurve.constant(math.inf)
+        totals = float(self.mass.sum()), float(self.q_mass.sum()) + self.at_minus_infinity
+        if max(abs(total - 1) for total in totals) > 1e-12:  # a table that was rounded up: its law says by how much
+            return super().curve()
+        return finite(self.losses, self.mass, self.at_minus_infinity, self.blur)
 
     def log_delta(self, epsilon: float, tolerance: float = 1e-9) -> Interval:
         ends = []

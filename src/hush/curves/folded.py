@@ -10,7 +10,8 @@ import numpy as np
 from scipy import special
 
 from hush.curves.pair import Interval, Pair, Share
-from hush.curves.product import Mixed, tabulate
+from hush.curves.product import Mixed
+from hush.curves.table import tabulate
 from hush.errors import NotCovered
 from hush.numerics.half_normals import HalfNormals
 from hush.numerics.law import UNIT, Array, Law
@@ -43,10 +44,6 @@ class Folded(Pair):
     def infinite(self) -> float:
         return self.rate * self.base.infinite
 
-    @property
-    def composed(self) -> bool:
-        return self.base.composed
-
     def log_delta(self, epsilon: float, tolerance: float = 1e-9) -> Interval:
         return folded_log_delta(self.base, self.rate, epsilon, tolerance)
 
@@ -58,6 +55,9 @@ class Folded(Pair):
 
     def swap(self) -> Pair:
         return self
+
+    def sketched(self) -> Pair:
+        return Folded(self.base.sketched(), self.rate)
 
     @property
     def max_loss(self) -> float:

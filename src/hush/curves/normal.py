@@ -11,6 +11,7 @@ from scipy import special
 
 from hush.curves.finite import FinitePair
 from hush.curves.pair import Interval, Pair, Share
+from hush.curves.renyi import RenyiCurve
 from hush.numerics.law import UNIT, Array, Law
 from hush.numerics.normals import Normals
 from hush.numerics.roots import decreasing_root
@@ -97,6 +98,13 @@ class NormalPair(Pair):
             weight(self.below, low),
         )
         return NormalPair.shifted(high - low), share
+
+    def curve(self) -> RenyiCurve:
+        """For two normals a line; mixtures are at most as far apart as their farthest components."""
+        if self.distance is not None:
+            return RenyiCurve.linear(self.distance * self.distance / 2)
+        farthest = max(abs(a - b) for a, _ in self.above for b, _ in self.below)
+        return RenyiCurve.of(lambda order: self.renyi(order)[1], farthest * farthest / 2)
 
     def log_delta(self, epsilon: float, tolerance: float = 1e-9) -> Interval:
         distance = self.distance

@@ -14,6 +14,7 @@ from functools import cache
 
 import numpy as np
 
+from hush.curves.renyi import RenyiCurve
 from hush.errors import NotCovered
 from hush.numerics.grid import cell_masses
 from hush.numerics.law import UNIT, Array, Law
@@ -59,10 +60,14 @@ class Pair(ABC):
 
         return self if rate == 1 else Folded(self, rate)
 
+    def sketched(self) -> Pair:
+        """A pair above this one that answers quickly at many epsilons, where that is possible."""
+        return self
+
     @property
-    def composed(self) -> bool:
-        """Whether several releases are in it: what is attained at each epsilon by some member alone may then not be."""
-        return False
+    def alternatives(self) -> tuple[Pair, ...]:
+        """Pairs of which each dominates on its own; the best one depends on the question."""
+        return (self,)
 
     def law(self) -> Law:
         """The loss under P, given that it is finite, as atoms and analytic pieces."""
@@ -100,6 +105,10 @@ class Pair(ABC):
         tilt = law.tilt(c, accuracy=60.0)
         slack = tilt.log_moment_error + 4 * UNIT * abs(tilt.log_moment)
         return max((tilt.log_moment - slack) / c, 0.0), max((tilt.log_moment + slack) / c, 0.0)
+
+    def curve(self) -> RenyiCurve:
+        """Upper bounds on the Rényi divergences of all orders."""
+        return RenyiCurve.of(lambda order: self.renyi(order)[1])
 
     def profile(self) -> Callable[[float], Interval]:
         """epsilon -> bounds on log delta, made for many questions."""

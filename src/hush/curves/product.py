@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass
 from functools import cached_property
 
@@ -13,14 +13,16 @@ from hush.curves import enclosure
 from hush.curves.finite import FinitePair
 from hush.curves.normal import NormalPair
 from hush.curves.pair import Interval, Pair, Share, exact
+from hush.curves.renyi import ZERO, RenyiCurve
 from hush.curves.routes import FULL, QUICK, ContourRoute, DirectRoute, GridRoute, Parts, RenyiRoute, Route
 from hush.errors import NotCovered
-from hush.numerics.grid import Composed, Convolved
 from hush.numerics.law import UNIT, Array, Law
 from hush.numerics.orders import common_lattice
 
 FEW = 16
 """Up to so many losses the grid is asked first."""
+MANY_ATOMS = 100
+"""A few losses that each have so many atoms, off any lattice, are a table: no line integral of theirs converges."""
 LONG = 100
 """Tables of more losses are cut to what matters at the delta asked for."""
 NEAR = 1e-3
@@ -37,9 +39,17 @@ class Product(Pair):
     @classmethod
     def of(cls, parts: Iterable[tuple[Pair, int]]) -> Pair:
         """Merge equal pairs, single normals (shifts add in squares) and products; one pair alone stays itself."""
+        known = list(parts)
+        if any(len(pair.alternatives) > 1 for pair, _ in known):
+            from hush.curves.lowest import Lowest
+
+            return Lowest.of(
+                Product.of((choice, times) for choice, (_, times) in zip(chosen, known, strict=True))
+                for chosen in aligned([pair.alternatives for pair, _ in known])
+            )
         counts: dict[Pair, int] = {}
         square = 0.0
-        for pair, times in parts:
+        for pair, times in known:
             for inner, n in pair.parts if isinstance(pair, Product) else ((pair, 1),):
                 distance = inner.distance if isinstance(inner, NormalPair) else None
                 if distance is not None:
@@ -54,10 +64,6 @@ class Product(Pair):
         return cls(merged)
 
     @property
-    def composed(self) -> bool:
-        return True
-
-    @property
     def infinite(self) -> float:
         return -math.expm1(self._log_finite)
 
@@ -68,6 +74,9 @@ class Product(Pair):
     def mix(self, rate: float) -> Pair:
         return Mixed(self, Share().mix(rate))
 
+    def mix_both(self, rate: float) -> Pair:
+        return super().mix_both(rate) if self.parts else self
+
     def swap(self) -> Pair:
         return Product(tuple((pair.swap(), n) for pair, n in self.parts))
 
@@ -76,12 +85,22 @@ class Product(Pair):
         """The parts' laws with their counts; raises NotCovered where one has none."""
         return tuple((pair.law(), n) for pair, n in self.parts)
 
+    def sketched(self) -> Pair:
+        from hush.curves.table import Sketch
+
+        if not self.parts:
+            return self
+        return Sketch(self if self.analytic else Product(self._above))
+
     def tails(self, losses: Array) -> tuple[Array, Array, Array, Array]:
         raise NotCovered("the tails of a composed loss are known only through its profile")
 
     def renyi(self, order: float) -> Interval:
         ends = [(n, pair.renyi(order)) for pair, n in self.parts]
         return sum(n * low for n, (low, _) in ends), sum(n * high for n, (_, high) in ends)
+
+    def curve(self) -> RenyiCurve:
+        return sum((n * pair.curve() for pair, n in self.parts), ZERO)
 
     def log_delta(self, epsilon: float, tolerance: float = 1e-7) -> Interval:
         if not self.parts:
@@ -102,7 +121,10 @@ class Product(Pair):
         """The engines, in the order in which they are asked: the contour wants many losses, the grid few."""
         contour = ContourRoute(self.laws)
         quick, full = GridRoute(self.parts, self.laws, QUICK), GridRoute(self.parts, self.laws, FULL)
-        first = (quick, contour) if self.count <= FEW and not common_lattice(self.laws) else (contour, quick)
+        few = self.count <= FEW and not common_lattice(self.laws)
+        first = (quick, contour) if few else (contour, quick)
+        if few and all(len(law.losses) > MANY_ATOMS and not law.pieces for law, _ in self.laws):
+            first = (quick,)
         last = (full, DirectRoute(self.parts)) if self.count <= 10 else (full,)
         return (*first, *last, RenyiRoute(self.laws))
 
@@ -130,8 +152,7 @@ class Product(Pair):
     @cached_property
     def largest_loss(self) -> float:
         """The largest finite loss of the whole, infinity where it has none."""
-        ends = [(float(p.law().losses.max()) if p.infinite else p.max_loss, n) for p, n in self.parts]
-        top = sum(n * end for end, n in ends)
+        top = sum(n * (_largest_atom(pair.law()) if pair.infinite else pair.max_loss) for pair, n in self.parts)
         return top + 4 * UNIT * abs(top)
 
     def _ends(self, epsilon: float) -> Interval:
@@ -275,6 +296,8 @@ def above_of(pair: Pair) -> Pair:
     """The pair itself where it has an analytic law, else one with a law that dominates it."""
     if _analytic(pair):
         return pair
+    from hush.curves.table import tabulate
+
     try:
         return pair.enclosure()[1]
     except NotCovered:
@@ -288,6 +311,17 @@ def _tabulated(parts: Parts, log_delta: float, side: int) -> tuple[GridRoute, fl
     parts = tuple((shorten(p, mass) if isinstance(p, FinitePair) and len(p.losses) > LONG else p, n) for p, n in parts)
     finite = sum(n * math.log1p(-min(pair.infinite, 1 - 1e-16)) for pair, n in parts)
     return GridRoute(parts, tuple((pair.law(), n) for pair, n in parts), QUICK), finite
+
+
+def aligned(choices: Sequence[tuple[Pair, ...]]) -> list[tuple[Pair, ...]]:
+    """The first of each, the second of each, ..., as long as one has more; the last of the others stands in."""
+    longest = max(len(some) for some in choices) if all(choices) else 0
+    return [tuple(some[min(k, len(some) - 1)] for some in choices) for k in range(longest)]
+
+
+def _largest_atom(law: Law) -> float:
+    """The largest loss of a law of atoms alone; infinity where there are pieces."""
+    return math.inf if law.pieces else float(law.losses.max())
 
 
 def _analytic(pair: Pair) -> bool:
@@ -304,10 +338,6 @@ class Mixed(Pair):
 
     base: Pair
     share: Share
-
-    @property
-    def composed(self) -> bool:
-        return True
 
     @property
     def infinite(self) -> float:
@@ -333,10 +363,15 @@ class Mixed(Pair):
         low, high = self.base.epsilon(target, tolerance)
         return log1p_times_expm1(rate, low) * (1 - 4e-14), log1p_times_expm1(rate, high)
 
+    def sketched(self) -> Pair:
+        return Mixed(self.base.sketched(), self.share)
+
     def tails(self, losses: Array) -> tuple[Array, Array, Array, Array]:
         raise NotCovered("the tails of a sampled composition are known only through its profile")
 
     def renyi(self, order: float) -> Interval:
+        from hush.curves.table import tabulate
+
         return 0.0, tabulate(self).renyi(order)[1]
 
 
@@ -357,10 +392,6 @@ class Largest(Pair):
     def of(cls, parts: Iterable[Pair]) -> Pair:
         distinct = tuple(dict.fromkeys(parts))
         return distinct[0] if len(distinct) == 1 else cls(distinct)
-
-    @property
-    def composed(self) -> bool:
-        return True
 
     @property
     def infinite(self) -> float:
@@ -384,73 +415,11 @@ class Largest(Pair):
         ends = [part.renyi(order) for part in self.parts]
         return max(low for low, _ in ends), max(high for _, high in ends)
 
+    def curve(self) -> RenyiCurve:
+        return RenyiCurve.largest(part.curve() for part in self.parts)
+
+    def sketched(self) -> Pair:
+        return Largest(tuple(part.sketched() for part in self.parts))
+
     def tails(self, losses: Array) -> tuple[Array, Array, Array, Array]:
         raise NotCovered("the largest of several profiles has no tails of its own")
-
-
-@dataclass(frozen=True)
-class Sketch(Pair):
-    """A product seen through two lattice laws above it: quick upper bounds at many epsilons."""
-
-    product: Product
-
-    @property
-    def infinite(self) -> float:
-        return self.product.infinite
-
-    def swap(self) -> Pair:
-        return self._mirror
-
-    @cached_property
-    def _mirror(self) -> Pair:
-        swapped = self.product.swap()
-        return Sketch(swapped) if isinstance(swapped, Product) else swapped
-
-    def mix(self, rate: float) -> Pair:
-        return Mixed(self, Share().mix(rate))
-
-    def tails(self, losses: Array) -> tuple[Array, Array, Array, Array]:
-        raise NotCovered("a sketch gives upper bounds only")
-
-    @cached_property
-    def _composed(self) -> tuple[Composed | Convolved, ...]:
-        route = GridRoute(self.product.parts, self.product.laws)
-        return tuple(route.bracket(1 << 16, log_delta).upper for log_delta in (-1.0, -12.0, -26.0))
-
-    def log_delta(self, epsilon: float, tolerance: float = 1e-4) -> Interval:
-        upper = min(composed.log_delta(epsilon, 1) for composed in self._composed)
-        if self.infinite:
-            upper = float(np.logaddexp(math.log(self.infinite), upper))
-        return -math.inf, min(upper, 0.0)
-
-    def epsilon(self, log_delta: float, tolerance: float = 1e-4, floor: float = 0.0) -> Interval:
-        return 0.0, RenyiRoute(self.product.laws).epsilon(log_delta, tolerance)[1]
-
-
-def _sketched(pair: Pair) -> Pair:
-    """The pair with every composition inside it replaced by its sketch, where that is possible."""
-    if isinstance(pair, Product):
-        return Sketch(pair) if pair.analytic else pair
-    if isinstance(pair, Mixed):
-        return Mixed(_sketched(pair.base), pair.share)
-    if isinstance(pair, Largest):
-        return Largest(tuple(_sketched(part) for part in pair.parts))
-    return pair
-
-
-def tabulate(pair: Pair, points: int = 300) -> FinitePair:
-    """A finite pair above any pair: upper bounds on its profile at many epsilons, joined by lines."""
-    sketch, mirror = _sketched(pair), _sketched(pair.swap())
-    reaches = []
-    for side in (sketch, mirror):
-        log_delta = math.log(max(1e-13, side.infinite * (1 + 1e-6)))
-        reaches.append(max(side.epsilon(log_delta, 1e-3)[1], 1e-9))
-    if not all(math.isfinite(reach) for reach in reaches):
-        raise NotCovered("a table of this profile needs a finite epsilon at some delta below 1")
-    sides = [
-        reach * np.concatenate([np.linspace(0, 1.1, points // 2), np.geomspace(1e-4, 0.1, points // 10)])
-        for reach in reaches
-    ]
-    epsilons = np.unique(np.concatenate([sides[0], -sides[1]]))
-    deltas = np.array([math.exp(sketch.log_delta(float(e), 1e-4)[1]) for e in epsilons])
-    return FinitePair.from_profile(epsilons, np.maximum(deltas, -np.expm1(np.minimum(epsilons, 0.0))))

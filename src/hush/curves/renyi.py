@@ -1,114 +1,176 @@
-"""Rényi curves: the divergence as a function of every real order above 1."""
+"""Rényi curves: the divergence as a function of every real order from 1 to infinity."""
 
 from __future__ import annotations
 
 import math
-from collections.abc import Callable
+from collections.abc import Callable, Iterable
+from dataclasses import dataclass, replace
 from functools import cache
+from typing import overload
 
 import numpy as np
-from scipy import special
 
-from hush.curves.convert import best_order, renyi_to_epsilon, renyi_to_log_delta
-
-Curve = Callable[[float], float]
-"""order -> upper bound on the Rényi divergence of that order (infinity where there is none)."""
-
-
-def scale(curve: Curve, times: int) -> Curve:
-    """The curve of so many releases: divergences add (Mironov 2017, Prop. 1)."""
-    return lambda order: times * curve(order)
+from hush.curves import convert
+from hush.curves.concentrated import least_slope
+from hush.errors import InvalidParameter
+from hush.numerics.law import Array
+from hush.numerics.minimum import minimum
 
 
-def add(curves: list[Curve]) -> Curve:
-    """The curve of a composition."""
-    return lambda order: sum(curve(order) for curve in curves)
+@dataclass(frozen=True, eq=False)
+class RenyiCurve:
+    """Upper bounds on the Rényi divergence at every real order: 1 is Kullback-Leibler, infinity the max divergence.
 
+    Curves add when mechanisms compose (Mironov 2017, Prop. 1), `n * curve` is n releases, `largest` is whichever
+    is worst. Orders may be one number or an array.
 
-def largest(curves: list[Curve]) -> Curve:
-    """The curve of whichever is worst."""
-    return lambda order: max(curve(order) for curve in curves)
-
-
-def curve_to_epsilon(curve: Curve, log_delta: float) -> float:
-    """Epsilon at the best real order."""
-    if log_delta == -math.inf:
-        return curve(math.inf)
-    return best_order(lambda order: renyi_to_epsilon(order, curve(order), log_delta))[1]
-
-
-def curve_to_log_delta(curve: Curve, epsilon: float) -> float:
-    """log delta at the best real order."""
-    return best_order(lambda order: renyi_to_log_delta(order, curve(order), epsilon))[1]
-
-
-def poisson(curve: Curve, rate: float, largest_order: int = 512) -> Curve:
-    """Poisson sampling of a mechanism known only by its curve, add/remove (Zhu, Wang 2019, Thm 5).
-
-    Whole orders by the theorem, others by convexity of (order - 1) * divergence; never above the unsampled curve.
-    """
-    whole: dict[int, float] = {}
-
-    def at_whole(order: int) -> float:
-        if order == 1:
-            return 0.0
-        if order not in whole:
-            whole[order] = _poisson_moment(curve, rate, order)
-        return whole[order]
-
-    def sampled(order: float) -> float:
-        plain = curve(order)
-        if rate == 1 or not order < largest_order:
-            return plain
-        low = math.floor(order)
-        share = order - low
-        moment = at_whole(low) if share == 0 else (1 - share) * at_whole(low) + share * at_whole(low + 1)
-        return min(plain, moment / (order - 1)) if order > 1 else plain
-
-    return sampled
-
-
-def _poisson_moment(curve: Curve, rate: float, order: int) -> float:
-    """(order - 1) times the bound: log of (1-g)^{a-1}(ag-g+1) + C(a,2) g^2 (1-g)^{a-2} e^{eps(2)} + 3 sum_{l>=3} ..."""
-    if rate == 0:
-        return 0.0
-    counts = np.arange(2, order + 1)
-    log_chance = special.gammaln(order + 1) - special.gammaln(counts + 1) - special.gammaln(order - counts + 1)
-    log_chance = log_chance + counts * math.log(rate) + (order - counts) * math.log1p(-rate)
-    growth = np.array([(l - 1) * curve(float(l)) + (math.log(3) if l >= 3 else 0.0) for l in counts.tolist()])
-    # the chances of 0, 1, 2, ... sum to 1, so the sum is 1 + sum of chance_l (factor_l - 1): nothing cancels
-    with np.errstate(divide="ignore"):
-        excess = log_chance + np.where(growth > 30, growth, np.log(np.expm1(np.minimum(growth, 30.0))))
-    return float(np.logaddexp(0.0, np.logaddexp.reduce(excess))) * (1 + 1e-11)
-
-
-def bounded_range(range_: float) -> Curve:
-    """Exponential mechanism of this range: sup over t of the two-point pair with losses t, t - range.
-
-    Dong, Durfee, Rogers 2020, Lemma 3.2; at most order range^2/8 (Cesar, Rogers 2021).
+    >>> curve = RenyiCurve.linear(0.5)
+    >>> curve(2.0), (3 * curve + curve)([2, 8]).tolist()
+    (1.0, [4.0, 16.0])
+    >>> curve.epsilon(delta=1e-5)
+    4.728386...
     """
 
-    @cache
-    def divergence(order: float) -> float:
-        if order == math.inf:
-            return range_
-        low, high, peak = 0.0, range_, 0.0
-        for _ in range(3):
-            t = np.linspace(low, high, 401)
-            values = _two_point(t, range_, order)
-            best = int(np.argmax(values))
-            low, high, peak = float(t[max(best - 1, 0)]), float(t[min(best + 1, 400)]), float(values[best])
-        return min(peak * (1 + 1e-9), order * range_ * range_ / 8)
+    function: Callable[[Array], Array]
+    """Array of orders >= 1 to array of divergences (infinity where there is no bound)."""
+    slope: float = math.inf
+    """The curve is known to be at most slope times the order, for all orders: zCDP."""
+    reach: int = 100_000
+    """Largest order to which theorems sum over whole orders: fewer where a value is not in closed form."""
+    attained: bool = False
+    """One pair of neighbours attains the curve at every order (a declaration: lower bounds rest on it)."""
+    mirrored: bool = False
+    """Any two neighbouring outputs are mirror images, so odd Pearson-Vajda divergences are >= 0 (a declaration)."""
 
-    return divergence
+    @classmethod
+    def of(cls, divergence: Callable[[float], float], slope: float = math.inf) -> RenyiCurve:
+        """From a function of one order; values are kept."""
+        kept = cache(lambda order: float(divergence(order)))
+        return cls(lambda orders: np.array([kept(order) for order in orders.tolist()]), slope, reach=512)
+
+    @classmethod
+    def linear(cls, slope: float) -> RenyiCurve:
+        """slope times the order: Gaussian noise, zCDP."""
+        return cls(lambda orders: slope * orders, slope)
+
+    @classmethod
+    def constant(cls, bound: float) -> RenyiCurve:
+        """The same at all orders: what is known of a mechanism by its max divergence alone."""
+        return cls(lambda orders: np.full(len(orders), bound))
+
+    @classmethod
+    def largest(cls, curves: Iterable[RenyiCurve]) -> RenyiCurve:
+        """The pointwise largest: whichever is worst."""
+        given = list(dict.fromkeys(curves))
+        if len(given) == 1:
+            return given[0]
+        slope, reach = max(curve.slope for curve in given), min(curve.reach for curve in given)
+        return cls(lambda orders: np.max([curve.function(orders) for curve in given], axis=0), slope, reach)
+
+    @classmethod
+    def least(cls, curves: Iterable[RenyiCurve]) -> RenyiCurve:
+        """The pointwise least of bounds on the same divergences."""
+        given = list(curves)
+        slope, reach = min(curve.slope for curve in given), min(curve.reach for curve in given)
+        return cls(lambda orders: np.min([curve.function(orders) for curve in given], axis=0), slope, reach)
+
+    def declaring(self, *, attained: bool = False, mirrored: bool = False) -> RenyiCurve:
+        """The same curve with what its mechanism declares."""
+        return replace(self, attained=attained, mirrored=mirrored)
+
+    @overload
+    def __call__(self, order: float) -> float: ...
+    @overload
+    def __call__(self, order: Iterable[float]) -> Array: ...
+    def __call__(self, order: float | Iterable[float]) -> float | Array:
+        orders = np.asarray(order if np.ndim(order) or isinstance(order, int | float) else list(order), dtype=float)  # type: ignore[arg-type]
+        if not np.all(orders >= 1):
+            raise InvalidParameter("A Rényi curve", "orders from 1 to infinity", order=order)
+        values = np.asarray(self.function(orders.ravel()), dtype=float)
+        return float(values[0]) if orders.ndim == 0 else values.reshape(orders.shape)
+
+    # -- algebra ---------------------------------------------------------------------------------------------
+
+    def __add__(self, other: RenyiCurve) -> RenyiCurve:
+        if not isinstance(other, RenyiCurve):
+            return NotImplemented
+        slope, reach = self.slope + other.slope, min(self.reach, other.reach)
+        return RenyiCurve(lambda orders: self.function(orders) + other.function(orders), slope, reach)
+
+    def __mul__(self, times: int) -> RenyiCurve:
+        """So many releases. The product of a worst pair is worst for the repetition: `attained` stays."""
+        if isinstance(times, bool) or times < 0 or times != int(times):
+            raise InvalidParameter("A Rényi curve", "a whole number of times >= 0", times=times)
+        if times == 0:
+            return ZERO
+        return RenyiCurve(lambda orders: times * self.function(orders), times * self.slope, self.reach, self.attained)
+
+    __rmul__ = __mul__
+
+    # -- conversions -----------------------------------------------------------------------------------------
+
+    def epsilon(self, *, delta: float) -> float:
+        """Epsilon at delta, by Canonne, Kamath, Steinke 2020 at the best real order."""
+        return self.epsilon_at(_log(delta))
+
+    def epsilon_at(self, log_delta: float) -> float:
+        """Epsilon at e^log_delta, for what floats cannot hold."""
+        top = self(math.inf)
+        return min(top, self._best_epsilon(log_delta)[1]) if log_delta > -math.inf else top
+
+    def delta(self, *, epsilon: float) -> float:
+        """Delta at epsilon, by Canonne, Kamath, Steinke 2020 at the best real order."""
+        return math.exp(self.log_delta(epsilon=epsilon))
+
+    def log_delta(self, *, epsilon: float) -> float:
+        """log of delta at epsilon."""
+        if epsilon >= self(math.inf):
+            return -math.inf
+        return minimum(lambda c: convert.renyi_to_log_delta(1 + c, self(1 + c), epsilon))[1]
+
+    def best_order(self, *, delta: float) -> float:
+        """The real order that gives the least epsilon at delta.
+
+        >>> RenyiCurve.linear(0.5).best_order(delta=1e-5)
+        5.4318...
+        """
+        return 1 + self._best_epsilon(_log(delta))[0]
+
+    def _best_epsilon(self, log_delta: float) -> tuple[float, float]:
+        return minimum(lambda c: convert.renyi_to_epsilon(1 + c, self(1 + c), log_delta))
+
+    def tradeoff(self, *, false_positive_rate: float) -> float:
+        """A lower bound on the false negative rate of any attacker who tests Q (null) against P, at the best order.
+
+        >>> RenyiCurve.linear(0.5).tradeoff(false_positive_rate=0.05)
+        0.66442...
+        """
+        rate = false_positive_rate
+        if not 0 <= rate <= 1:
+            raise InvalidParameter("tradeoff", "0 <= false_positive_rate <= 1", false_positive_rate=rate)
+        best = -minimum(lambda c: -convert.renyi_to_tradeoff(1 + c, self(1 + c), rate))[1]
+        return max(best, convert.renyi_to_tradeoff(math.inf, self(math.inf), rate))
+
+    def to_zcdp(self) -> float:
+        """The least rho for which this curve shows rho-zCDP (infinity where none is known).
+
+        >>> (3 * RenyiCurve.linear(0.5)).to_zcdp()
+        1.5
+        """
+        return least_slope(self, math.inf)
+
+    def to_tcdp(self, *, omega: float) -> float:
+        """The least rho for which this curve shows (rho, omega)-tCDP: the best straight fit above it below omega."""
+        if not omega > 1:
+            raise InvalidParameter("to_tcdp", "omega > 1", omega=omega)
+        return least_slope(self, omega)
 
 
-def _two_point(t: np.ndarray, range_: float, order: float) -> np.ndarray:
-    """Rényi divergence of the pair whose loss is t or t - range."""
-    q = np.expm1(t - range_) / np.expm1(-range_) * np.exp(-t)
-    q = np.clip(q, 0.0, 1.0)
-    if order == 1:
-        p = q * np.exp(t)
-        return p * t + (1 - p) * (t - range_)
-    with np.errstate(divide="ignore"):
-        return np.logaddexp(np.log(q) + order * t, np.log1p(-q) + order * (t - range_)) / (order - 1)
+ZERO = RenyiCurve(lambda orders: np.zeros(len(orders)), 0.0, attained=True, mirrored=True)
+"""Nothing is released."""
+
+
+def _log(delta: float) -> float:
+    if not 0 <= delta < 1:
+        raise InvalidParameter("A Rényi curve", "0 <= delta < 1", delta=delta)
+    return math.log(delta) if delta > 0 else -math.inf

@@ -8,6 +8,8 @@ from dataclasses import dataclass
 import numpy as np
 
 from hush.curves.pair import Interval, Pair, Share, exact
+from hush.curves.renyi import RenyiCurve
+from hush.curves.renyi_families import laplace
 from hush.numerics.exponentials import Exponentials
 from hush.numerics.law import UNIT, Array, Law
 
@@ -81,6 +83,10 @@ class SegmentPair(Pair):
         ends = np.array([self.bound, -self.bound])
         piece = Exponentials(self.bound, self.log_height, self.share.above, self.share.below)
         return float(np.subtract(*piece.parts(ends)).max())
+
+    def curve(self) -> RenyiCurve:
+        """Closed form for Laplace noise that was not mixed."""
+        return laplace(self.bound) if self.share == PLAIN and self.top else super().curve()
 
     def renyi(self, order: float) -> Interval:
         """Closed form where nothing was mixed (Mironov 2017, Prop. 6, for Laplace noise)."""

@@ -4,15 +4,18 @@ from __future__ import annotations
 
 import math
 from dataclasses import dataclass
+from typing import ClassVar
 
 from hush.curves.finite import FinitePair
 from hush.curves.pair import Pair
 from hush.curves.relation import Relation
-from hush.curves.renyi import Curve, bounded_range, poisson
+from hush.curves.renyi import ZERO, RenyiCurve
+from hush.curves.renyi_families import bounded_range
+from hush.curves.renyi_sampling import poisson_sample
 from hush.curves.segment import SegmentPair
 from hush.errors import InvalidParameter, NotCovered
 from hush.mechanisms.checks import count, number
-from hush.mechanisms.mechanism import Counts, Leaf, Mechanism, Step, settled
+from hush.mechanisms.mechanism import Counts, Leaf, Step, settled
 from hush.mechanisms.stated import PureDP
 
 
@@ -30,6 +33,8 @@ class RandomizedResponse(Leaf):
     epsilon_: float
     choices: int
     relation: Relation
+    attains_curve: ClassVar[bool] = True
+    mirrored: ClassVar[bool] = True
 
     def __init__(
         self,
@@ -124,17 +129,23 @@ class Exponential(Leaf):
             raise NotCovered(f"{self}: a range of {range_:g} is beyond 500")
         return SegmentPair.bounded_range(range_)
 
-    def attained(self) -> Mechanism:
-        """Randomized response of half the epsilon has this range."""
-        return PureDP(epsilon=self.epsilon_ / 2, relation=self.relation)
+    @property
+    def curve_beats_pair(self) -> bool:
+        return True
 
-    def curve(self, removed: Counts, added: Counts) -> Curve:
+    def attained(self, removed: Counts, added: Counts, alone: bool) -> tuple[Pair, ...]:
+        """Each point of the envelope is attained; when composed, randomized response of half the epsilon has this range."""
+        if alone:
+            return (self.pair(removed, added),)
+        return (PureDP(epsilon=self.epsilon_ / 2, relation=self.relation).pair(removed, added),)
+
+    def curve(self, removed: Counts, added: Counts) -> RenyiCurve:
         r, a = settled(removed), settled(added)
         if r is not None and a is not None:
-            return bounded_range(self.steps(r, a) * self.epsilon_) if r or a else (lambda order: 0.0)
+            return bounded_range(self.steps(r, a) * self.epsilon_) if r or a else ZERO
         for counts, other in ((removed, a), (added, r)):
             if other == 0 and len(counts) == 2 and self.relation is Relation.ADD_REMOVE:
-                return poisson(bounded_range(self.epsilon_), counts[1])
+                return poisson_sample(bounded_range(self.epsilon_), counts[1])
         return super().curve(removed, added)
 
     def derivation(self) -> Step:

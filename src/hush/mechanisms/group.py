@@ -6,7 +6,7 @@ from dataclasses import dataclass, field
 
 from hush.curves.pair import Pair
 from hush.curves.relation import Relation
-from hush.curves.renyi import Curve
+from hush.curves.renyi import RenyiCurve
 from hush.errors import InvalidParameter, NotCovered
 from hush.mechanisms.checks import count
 from hush.mechanisms.mechanism import Counts, Mechanism, Step
@@ -38,11 +38,15 @@ class Group(Mechanism):
     def pair(self, removed: Counts, added: Counts) -> Pair:
         return self.inner.pair(self._spread(removed), self._spread(added))
 
-    def curve(self, removed: Counts, added: Counts) -> Curve:
+    def curve(self, removed: Counts, added: Counts) -> RenyiCurve:
         return self.inner.curve(self._spread(removed), self._spread(added))
 
-    def attained(self) -> Mechanism:
-        return Group.of(self.inner.attained(), self.size)
+    @property
+    def curve_beats_pair(self) -> bool:
+        return self.inner.curve_beats_pair
+
+    def attained(self, removed: Counts, added: Counts, alone: bool) -> tuple[Pair, ...]:
+        return self.inner.attained(self._spread(removed), self._spread(added), alone)
 
     def derivation(self) -> Step:
         return Step(
@@ -81,11 +85,18 @@ class Under(Mechanism):
     def pair(self, removed: Counts, added: Counts) -> Pair:
         return self.inner.pair(removed, added)
 
-    def curve(self, removed: Counts, added: Counts) -> Curve:
+    def curve(self, removed: Counts, added: Counts) -> RenyiCurve:
         return self.inner.curve(removed, added)
 
-    def attained(self) -> Mechanism:
-        return Under.of(self.inner.attained(), self.relation)
+    @property
+    def curve_beats_pair(self) -> bool:
+        return self.inner.curve_beats_pair
+
+    def attained(self, removed: Counts, added: Counts, alone: bool) -> tuple[Pair, ...]:
+        return self.inner.attained(removed, added, alone)
+
+    def copies(self, counts: Counts) -> Pair:
+        return self.inner.copies(counts)
 
     def derivation(self) -> Step:
         return Step(

@@ -6,15 +6,15 @@ import math
 from abc import ABC, abstractmethod
 from collections.abc import Iterable
 from dataclasses import dataclass
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, ClassVar
 
 import numpy as np
 
 from hush.curves.bound import Bound
 from hush.curves.pair import Pair
-from hush.curves.product import Largest, Mixed, Product
+from hush.curves.product import Largest, Product
 from hush.curves.relation import Relation
-from hush.curves.renyi import Curve, curve_to_epsilon, curve_to_log_delta
+from hush.curves.renyi import RenyiCurve
 from hush.curves.tradeoff import profile_to_tradeoff
 from hush.errors import InvalidParameter, NotCovered
 from hush.mechanisms.checks import delta_in_range, number
@@ -72,18 +72,26 @@ class Mechanism(ABC):
     def derivation(self) -> Step:
         """How the guarantee follows."""
 
-    def curve(self, removed: Counts, added: Counts) -> Curve:
+    def curve(self, removed: Counts, added: Counts) -> RenyiCurve:
         """Upper bounds on the Rényi divergence of every order, for the same neighbours."""
-        pair = self.pair(removed, added)
-        return lambda order: pair.renyi(order)[1]
+        return self.pair(removed, added).curve()
 
-    def attained(self) -> Mechanism:
-        """A mechanism that meets the same declaration and whose pair stays exact when it is composed.
+    def attained(self, removed: Counts, added: Counts, alone: bool) -> tuple[Pair, ...]:
+        """Pairs that some mechanism of the same declaration attains for these neighbours: lower bounds come from them.
 
-        It is this one, unless the pair is an envelope of many: then lower bounds on a composition come from the
-        member, and the Rényi curve may beat the envelope from above.
+        Alone, it is enough that each epsilon has such a mechanism. Otherwise each pair must belong to one mechanism, so
+        that it stays attained when it is composed. It is the pair itself, unless that is an envelope of many or just a bound.
         """
-        return self
+        return (self.pair(removed, added),)
+
+    @property
+    def curve_beats_pair(self) -> bool:
+        """Whether the Rényi curve says things that the pair does not: worth asking both."""
+        return False
+
+    def copies(self, counts: Counts) -> Pair:
+        """The attained pair where one replaced record is in the data 0, 1, 2, ... times, all others like the new one."""
+        raise NotCovered(f"{self} with a random number of copies of one record: only Gaussian noise knows its pair")
 
     def allocated(self, steps: int) -> Pair:
         """The pair where a removed record took part in one of so many steps of this mechanism, drawn at random."""
@@ -163,12 +171,14 @@ class Mechanism(ABC):
         for _, removed, added in self.neighbours():
             try:
                 pair = self.pair(removed, added)
-                a, b = pair.epsilon(log_delta, tolerance, low)
-                if isinstance(pair, Product | Mixed | Largest) and self.attained() != self:
-                    a = self.attained().pair(removed, added).epsilon(log_delta, tolerance)[0]
-                    b = max(a, min(b, curve_to_epsilon(self.curve(removed, added), log_delta)))
             except NotCovered:
-                a, b, route = 0.0, curve_to_epsilon(self.curve(removed, added), log_delta), "Rényi"
+                a, b, route = 0.0, self.curve(removed, added).epsilon_at(log_delta), "Rényi"
+            else:
+                a, b = pair.epsilon(log_delta, tolerance, low)
+                members = self._members(removed, added)
+                if members != (pair,):
+                    a = max((member.epsilon(log_delta, tolerance)[0] for member in members), default=0.0)
+                    b = max(a, min(b, self._other_curve(removed, added).epsilon_at(log_delta)))
             low, high = max(low, a), max(high, b)
         if route == "pair" and low == 0 and high > 0:
             route = "pair, upper bound only"
@@ -199,17 +209,29 @@ class Mechanism(ABC):
             high = math.ulp(0.0)
         return Bound(low, high, "delta", epsilon=bound.epsilon, relation=self.relation, route=bound.route)
 
+    def _members(self, removed: Counts, added: Counts, alone: bool = True) -> tuple[Pair, ...]:
+        try:
+            return self.attained(removed, added, alone)
+        except NotCovered:
+            return ()
+
+    def _other_curve(self, removed: Counts, added: Counts) -> RenyiCurve:
+        """The Rényi curve, where it may beat the pair; else an infinite one."""
+        return self.curve(removed, added) if self.curve_beats_pair else RenyiCurve.constant(math.inf)
+
     def _log_delta(self, epsilon: float, tolerance: float) -> tuple[float, float, str]:
         low, high, route = -math.inf, -math.inf, "pair"
         for _, removed, added in self.neighbours():
             try:
                 pair = self.pair(removed, added)
-                a, b = pair.log_delta(epsilon, tolerance)
-                if isinstance(pair, Product | Mixed | Largest) and self.attained() != self:
-                    a = self.attained().pair(removed, added).log_delta(epsilon, tolerance)[0]
-                    b = max(a, min(b, curve_to_log_delta(self.curve(removed, added), epsilon)))
             except NotCovered:
-                a, b, route = -math.inf, curve_to_log_delta(self.curve(removed, added), epsilon), "Rényi"
+                a, b, route = -math.inf, self.curve(removed, added).log_delta(epsilon=epsilon), "Rényi"
+            else:
+                a, b = pair.log_delta(epsilon, tolerance)
+                members = self._members(removed, added)
+                if members != (pair,):
+                    a = max((member.log_delta(epsilon, tolerance)[0] for member in members), default=-math.inf)
+                    b = max(a, min(b, self._other_curve(removed, added).log_delta(epsilon=epsilon)))
             low, high = max(low, a), max(high, b)
         return low, high, route
 
@@ -221,8 +243,19 @@ class Mechanism(ABC):
         array([1., 4.])
         """
         checked = [number("renyi", "orders >= 1", 1.0, math.inf, order=order) for order in orders]
+        return self.renyi_curve()(np.array(checked))
+
+    def renyi_curve(self) -> RenyiCurve:
+        """The Rényi curve that holds in every direction of the relation: a function of every order from 1 to infinity.
+
+        >>> import hush
+        >>> hush.Gaussian(noise_multiplier=1.0).renyi_curve().to_zcdp()
+        0.5
+        """
         curves = [self.curve(removed, added) for _, removed, added in self.neighbours()]
-        return np.array([max(curve(order) for curve in curves) for order in checked])
+        return RenyiCurve.largest(curves).declaring(
+            attained=all(curve.attained for curve in curves), mirrored=all(curve.mirrored for curve in curves)
+        )
 
     def tradeoff(self, *, false_positive_rate: float) -> Bound:
         """The least false negative rate of any attacker at this false positive rate (null: the record is absent).
@@ -234,10 +267,11 @@ class Mechanism(ABC):
         rate = number("tradeoff", "0 <= false_positive_rate <= 1", 0.0, 1.0, false_positive_rate=false_positive_rate)
         low, high = 1 - rate, 1 - rate
         for name, removed, added in self.neighbours():
-            pair = self.pair(removed, added)
-            if name == "add":
-                pair = pair.swap()
-            a, b = profile_to_tradeoff(pair.profile(), rate)
+            pair, members = self.pair(removed, added), self._members(removed, added, alone=False)
+            a, b = profile_to_tradeoff((pair.swap() if name == "add" else pair).profile(), rate)
+            if members != (pair,):
+                found = [profile_to_tradeoff((m.swap() if name == "add" else m).profile(), rate) for m in members]
+                b = min((upper for _, upper in found), default=1 - rate)
             low, high = min(low, a), min(high, b)
         return Bound(low, high, "false negative rate", relation=self.relation, route="pair")
 
@@ -266,12 +300,22 @@ def _tolerance(tolerance: float) -> float:
 class Leaf(Mechanism):
     """A mechanism that stands for itself: it knows its pair at whole numbers of changed records."""
 
+    attains_curve: ClassVar[bool] = False
+    """Whether it declares datasets, all records alike but those that differ, which attain its curve at every order."""
+    mirrored: ClassVar[bool] = False
+    """Whether it declares that any two neighbouring outputs are mirror images: odd Pearson-Vajda divergences >= 0."""
+
     @abstractmethod
     def at(self, removed: int, added: int) -> Pair:
         """The pair where all of the records that differ take part."""
 
+    exact_mixture = False
+    """Whether `mixture` is attained; else it is an upper bound."""
+
     def mixture(self, removed: Counts, added: Counts) -> Pair:
         """The pair where the number of records that take part is random and not just 0 or 1."""
+        if one_replaced(removed, added) and self.relation is Relation.ADD_REMOVE:
+            return replaced_on_a_sample(self, removed[1])
         raise NotCovered(
             f"{self} sampled with several records changed, or replaced: no pair is known. Covered: one record "
             "added or removed, and Gaussian or discrete noise for groups and replacement"
@@ -287,6 +331,17 @@ class Leaf(Mechanism):
             return self.at(0, 1).swap().mix(added[1]).swap()
         return self.mixture(removed, added)
 
+    def curve(self, removed: Counts, added: Counts) -> RenyiCurve:
+        curve = super().curve(removed, added)
+        if settled(removed) is None or settled(added) is None:
+            return curve
+        return curve.declaring(attained=self.attains_curve, mirrored=self.mirrored)
+
+    def attained(self, removed: Counts, added: Counts, alone: bool) -> tuple[Pair, ...]:
+        if self.exact_mixture or not one_replaced(removed, added):
+            return (self.pair(removed, added),)
+        return against_nothing(self, removed[1], alone)
+
     def steps(self, removed: int, added: int) -> int:
         """How many units of sensitivity the neighbours are apart."""
         if self.relation is Relation.ADD_REMOVE:
@@ -297,6 +352,28 @@ class Leaf(Mechanism):
                 "State its noise under ADD_REMOVE instead"
             )
         return removed
+
+
+def one_replaced(removed: Counts, added: Counts) -> bool:
+    """Whether one record is replaced on a sample that holds either with the same probability."""
+    return len(removed) == 2 and removed == added and 0 < removed[0] < 1
+
+
+def replaced_on_a_sample(inner: Mechanism, rate: float) -> Pair:
+    """One record replaced, each version drawn at this rate: P = (1-q)R + q P1 against Q = (1-q)R + q Q1.
+
+    Advanced joint convexity (Balle, Barthe, Gaboardi 2018, Thm 1) leaves the hockey sticks of P1 against R (a removal) and of
+    P1 against Q1 (a replacement), so the larger of the two, mixed, is an upper bound; both orders are neighbours.
+    """
+    one = exactly(1)
+    return largest_pair((inner.pair(one, one), inner.pair(one, NONE))).mix_both(rate)
+
+
+def against_nothing(inner: Mechanism, rate: float, alone: bool) -> tuple[Pair, ...]:
+    """What is attained of that: the new record adds nothing, so Q = R; or the old one does."""
+    one = exactly(1)
+    up = tuple(pair.mix(rate) for pair in inner.attained(one, NONE, alone))
+    return (*up, *(pair.swap().mix(rate).swap() for pair in inner.attained(NONE, one, alone)))
 
 
 def largest_pair(pairs: Iterable[Pair]) -> Pair:

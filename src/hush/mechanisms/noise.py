@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import math
 from dataclasses import dataclass
+from typing import ClassVar
 
 import numpy as np
 
@@ -44,6 +45,8 @@ class Gaussian(Leaf):
 
     noise_multiplier: float
     relation: Relation = Relation.ADD_REMOVE
+    attains_curve: ClassVar[bool] = True
+    mirrored: ClassVar[bool] = True
 
     def __post_init__(self) -> None:
         rule = "1e-6 <= noise_multiplier <= 1e9"
@@ -51,12 +54,18 @@ class Gaussian(Leaf):
         object.__setattr__(self, "noise_multiplier", value)
         _relation("Gaussian", self.relation)
 
+    exact_mixture = True
+
     def at(self, removed: int, added: int) -> Pair:
         return NormalPair.shifted(self.steps(removed, added) / self.noise_multiplier)
 
     def mixture(self, removed: Counts, added: Counts) -> Pair:
         above, below = _sides(self, removed, added, 1 / self.noise_multiplier)
         return NormalPair(tuple(sorted(above.items())), tuple(sorted(below.items())))
+
+    def copies(self, counts: Counts) -> Pair:
+        unit = self.steps(1, 1) / self.noise_multiplier
+        return NormalPair(tuple((unit * k, weight) for k, weight in enumerate(counts) if weight > 0), ((0.0, 1.0),))
 
     def allocated(self, steps: int) -> Pair:
         if self.relation is Relation.REPLACE:
@@ -84,6 +93,8 @@ class Laplace(Leaf):
 
     scale: float
     relation: Relation = Relation.ADD_REMOVE
+    attains_curve: ClassVar[bool] = True
+    mirrored: ClassVar[bool] = True
 
     def __post_init__(self) -> None:
         object.__setattr__(self, "scale", number("Laplace", "0.002 <= scale <= 1e9", 0.002, 1e9, scale=self.scale))
@@ -119,6 +130,8 @@ class DiscreteGaussian(Leaf):
     sigma: float
     sensitivity: int = 1
     relation: Relation = Relation.ADD_REMOVE
+    attains_curve: ClassVar[bool] = True
+    mirrored: ClassVar[bool] = True
 
     def __post_init__(self) -> None:
         object.__setattr__(
@@ -126,6 +139,8 @@ class DiscreteGaussian(Leaf):
         )
         object.__setattr__(self, "sensitivity", count("DiscreteGaussian", 1, sensitivity=self.sensitivity))
         _relation("DiscreteGaussian", self.relation)
+
+    exact_mixture = True
 
     def at(self, removed: int, added: int) -> Pair:
         return NormalPair.shifted(self.steps(removed, added) * self.sensitivity / self.sigma, 1 / self.sigma)
@@ -156,6 +171,8 @@ class DiscreteLaplace(Leaf):
     scale: float
     sensitivity: int = 1
     relation: Relation = Relation.ADD_REMOVE
+    attains_curve: ClassVar[bool] = True
+    mirrored: ClassVar[bool] = True
 
     def __post_init__(self) -> None:
         object.__setattr__(
@@ -165,6 +182,8 @@ class DiscreteLaplace(Leaf):
         if self.sensitivity > 100_000:
             raise InvalidParameter("DiscreteLaplace", "sensitivity <= 100000", sensitivity=self.sensitivity)
         _relation("DiscreteLaplace", self.relation)
+
+    exact_mixture = True
 
     def at(self, removed: int, added: int) -> Pair:
         shift = self.steps(removed, added) * self.sensitivity

@@ -14,8 +14,8 @@ from hush.curves.normal import NormalPair
 from hush.curves.pair import Pair
 from hush.curves.product import Largest
 from hush.curves.relation import Relation
-from hush.curves.renyi import Curve
-from hush.curves.renyi import poisson as poisson_curve
+from hush.curves.renyi import ZERO, RenyiCurve
+from hush.curves.renyi_sampling import poisson_sample
 from hush.errors import InvalidParameter, NotCovered
 from hush.mechanisms.checks import delta_in_range, number, positive
 from hush.mechanisms.mechanism import Counts, Leaf, Mechanism, Step, settled
@@ -148,17 +148,17 @@ class CurveLeaf(Leaf):
     def at(self, removed: int, added: int) -> Pair:
         raise NotCovered(f"{self} has a Rényi curve but no dominating pair")
 
-    def curve_at(self, steps: int) -> Curve:
+    def curve_at(self, steps: int) -> RenyiCurve:
         """The curve at so many units of distance."""
         raise NotImplementedError
 
-    def curve(self, removed: Counts, added: Counts) -> Curve:
+    def curve(self, removed: Counts, added: Counts) -> RenyiCurve:
         r, a = settled(removed), settled(added)
         if r is not None and a is not None:
-            return self.curve_at(self.steps(r, a)) if r or a else (lambda order: 0.0)
+            return self.curve_at(self.steps(r, a)) if r or a else ZERO
         for counts, other in ((removed, a), (added, r)):
             if other == 0 and len(counts) == 2 and self.relation is Relation.ADD_REMOVE:
-                return poisson_curve(self.curve_at(1), counts[1])
+                return poisson_sample(self.curve_at(1), counts[1])
         raise NotCovered(f"{self} sampled with several records changed, or replaced: no Rényi bound is known")
 
 
@@ -177,8 +177,8 @@ class ZCDP(CurveLeaf):
         object.__setattr__(self, "rho", positive("ZCDP", rho=self.rho))
         _relation("ZCDP", self.relation)
 
-    def curve_at(self, steps: int) -> Curve:
-        return lambda order: steps * steps * self.rho * order
+    def curve_at(self, steps: int) -> RenyiCurve:
+        return RenyiCurve.linear(steps * steps * self.rho)
 
     def derivation(self) -> Step:
         return Step(str(self), "zCDP: Bun, Steinke 2016, Def. 1.1; groups Prop. 1.9", AS_STATED)
@@ -206,10 +206,10 @@ class TCDP(CurveLeaf):
         object.__setattr__(self, "omega", value)
         _relation("TCDP", self.relation)
 
-    def curve_at(self, steps: int) -> Curve:
+    def curve_at(self, steps: int) -> RenyiCurve:
         if steps > 1:
             raise NotCovered(f"{self} for groups: no theorem is built in; state the group's own guarantee")
-        return lambda order: self.rho * order if order < self.omega else math.inf
+        return RenyiCurve(lambda orders: np.where(orders < self.omega, self.rho * orders, math.inf))
 
     def derivation(self) -> Step:
         return Step(str(self), "tCDP: Bun, Dwork, Rothblum, Steinke 2018, Def. 1", AS_STATED)
@@ -229,7 +229,7 @@ class RenyiDP(CurveLeaf):
     """
 
     points: tuple[tuple[float, float], ...]
-    function: Curve | None
+    function: Callable[[float], float] | None
     relation: Relation
 
     def __init__(
@@ -253,19 +253,16 @@ class RenyiDP(CurveLeaf):
         object.__setattr__(self, "function", function)
         object.__setattr__(self, "relation", _relation("RenyiDP", relation))
 
-    def curve_at(self, steps: int) -> Curve:
+    def curve_at(self, steps: int) -> RenyiCurve:
         if steps > 1:
             raise NotCovered(f"{self} for groups: state the group's own curve")
         if self.function is not None:
-            return self.function
+            return RenyiCurve.of(self.function)
         orders, values = zip(*self.points, strict=True)
         least = np.minimum.accumulate(np.array(values)[::-1])[::-1]
 
-        def divergence(order: float) -> float:
-            place = int(np.searchsorted(orders, order))
-            return float(least[place]) if place < len(orders) else math.inf
-
-        return divergence
+        bounds = np.append(least, math.inf)
+        return RenyiCurve(lambda at: bounds[np.searchsorted(orders, at)])
 
     def derivation(self) -> Step:
         return Step(str(self), "Rényi DP: Mironov 2017", AS_STATED)

@@ -71,7 +71,7 @@ def discretise(source: Source, step: float, low: float, high: float) -> tuple[La
     if source.tails:
         p_above, q_above, p_below, q_below = source.tails(edges)
         p, q = cell_masses(p_above, p_below), cell_masses(q_above, q_below)
-        right = np.clip((p - q * np.exp(edges[:-1])) / -math.expm1(-step), 0.0, p)
+        right = np.clip((p - q * np.exp(np.minimum(edges[:-1], 700.0))) / -math.expm1(-step), 0.0, p)
         left = p - right
         upper[:-1] += left
         upper[1:] += right

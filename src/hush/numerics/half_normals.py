@@ -132,12 +132,9 @@ class HalfNormals:
 
     def sweep(self, tilts: Array, accuracy: float) -> tuple[Array, Array]:
         """Losses and log-weights that serve all the tilts at once, to a few digits: for searches, not for bounds."""
-        powers = [self._powers(float(tilt))[0] for tilt in (0.0, tilts.min(), tilts.max())]
-        end = max(self._end(power) for power in powers)
-        half = min(WIDEST, 1.4 / self.distance)
-        half = max(half, end / 3000)
-        middle = (2 * np.arange(math.ceil(end / (2 * half))) + 1) * half
-        points, log_gauss = gauss()
-        u = (middle[:, None] + half * points).ravel()
-        log_weight = self._log_density(u, 1.0 if self.upper else 0.0) + np.tile(log_gauss + math.log(half), len(middle))
+        powers = np.array([self._powers(float(tilt))[0] for tilt in (0.0, *tilts.tolist())])
+        modes = np.unique(np.round(np.maximum((powers - 0.5) * self.distance, 0.0)))
+        starts = np.unique(np.concatenate([np.arange(0.0, 8.0), *(np.arange(m - 7, m + 8) for m in modes if m > 0)]))
+        u = (starts[starts >= 0][:, None] + (np.arange(8) + 0.5) / 8).ravel()
+        log_weight = self._log_density(u, 1.0 if self.upper else 0.0) - math.log(8)
         return self._powers(0.0)[1] * self._mixed(u), log_weight

@@ -9,7 +9,6 @@ from dataclasses import dataclass
 from hush.curves.normal import NormalPair
 from hush.curves.pair import Interval, Pair
 from hush.curves.product import Product
-from hush.curves.renyi import curve_to_epsilon
 from hush.curves.routes import QUICK, ContourRoute, GridRoute, Laws, RenyiRoute
 from hush.errors import HushError, NotCovered
 from hush.mechanisms.mechanism import Counts, Mechanism
@@ -81,7 +80,7 @@ def _routes(mechanism: Mechanism, removed: Counts, added: Counts, log_delta: flo
     try:
         pair = mechanism.pair(removed, added)
     except HushError:
-        yield "Rényi", lambda: _interval((0.0, curve_to_epsilon(mechanism.curve(removed, added), log_delta)))
+        yield "Rényi", lambda: _interval((0.0, mechanism.curve(removed, added).epsilon_at(log_delta)))
         return
     if log_delta == -math.inf:
         yield "largest loss", lambda: _interval(pair.epsilon(log_delta, TOLERANCE))

@@ -14,12 +14,14 @@ from hush.curves.pair import Pair
 from hush.curves.relation import Relation
 from hush.errors import NotCovered
 from hush.mechanisms.allocation import Allocated, Allocation
+from hush.mechanisms.batches import Revealed, ShuffledBatches
 from hush.mechanisms.choice import Exponential, RandomizedResponse
 from hush.mechanisms.compose import Parallel, Repeat, Sequence
+from hush.mechanisms.fixed_size import WithoutReplacement, WithReplacement
 from hush.mechanisms.group import Group, Under
 from hush.mechanisms.mechanism import Mechanism, require
 from hush.mechanisms.noise import DiscreteGaussian, DiscreteLaplace, Gaussian, Laplace
-from hush.mechanisms.sampling import Poisson, Sampled
+from hush.mechanisms.sampling import Poisson, Sampled, UnequalPoisson
 from hush.mechanisms.stated import TCDP, ZCDP, ApproxDP, FromPair, GaussianDP, PureDP, RenyiDP
 from hush.questions.strict_json import (
     as_list,
@@ -140,7 +142,7 @@ def _from_pair(pair: Pair) -> object:
     if not isinstance(pair, FinitePair):
         raise NotCovered(
             f"a supplied {type(pair).__name__} has no JSON form; make a finite pair of it with "
-            "hush.curves.product.tabulate"
+            "hush.curves.table.tabulate"
         )
     return {
         "losses": pair.losses.tolist(),
@@ -203,8 +205,15 @@ MECHANISMS = Codec(
 PARTS = Codec(lambda parts: [{"mechanism": _encode(KINDS, part), "times": times} for part, times in parts], _as_parts)
 SCHEME = Codec(lambda scheme: _encode(SCHEMES, scheme), lambda value: _decode(SCHEMES, value))
 
+NUMBERS = Codec(lambda values: [from_number(x) for x in values], lambda value: [as_number(x) for x in as_list(value)])
+
 SCHEMES: dict[str, Kind] = {
     "poisson": Kind(Poisson, {"rate": NUMBER}),
+    "unequal_poisson": Kind(UnequalPoisson, {"rates": NUMBERS}),
+    "without_replacement": Kind(WithoutReplacement, {"size": WHOLE, "population": WHOLE}),
+    "with_replacement": Kind(WithReplacement, {"size": WHOLE, "population": WHOLE}),
+    "shuffled_batches": Kind(ShuffledBatches, {"steps": WHOLE}),
+    "revealed": Kind(Revealed, {"scheme": SCHEME}),
     "allocation": Kind(Allocation, {"steps": WHOLE, "times": WHOLE}),
 }
 """Every sampling scheme that survives a round trip."""

@@ -38,9 +38,8 @@ def integers(source: Source, below: int, count: int) -> Array:
         return np.zeros(count, dtype=np.int64)
     found, have = [], 0
     while have < count:
-        words = source.words(min(CHUNK, math.ceil(1.1 * (count - have) * 2.0**bits / below) + 8)) >> np.uint64(
-            64 - bits
-        )
+        wanted = math.ceil(1.1 * (count - have) * 2.0**bits / below) + 8
+        words = source.words(min(CHUNK, wanted)) >> np.uint64(64 - bits)
         words = words[words < below].astype(np.int64)
         found.append(words)
         have += len(words)
@@ -62,9 +61,10 @@ def coins(source: Source, rates: Array) -> Array:
     certain = rates >= 1
     threshold = np.where(certain, 0.0, whole).astype(np.uint64)
     result = certain | (words < threshold)
-    ties = np.flatnonzero((words == threshold) & ~certain)
+    fraction = scaled - whole
+    ties = np.flatnonzero((words == threshold) & (fraction > 0))
     if len(ties):
-        result[ties] = coins(source, (scaled - whole)[ties])
+        result[ties] = coins(source, fraction[ties])
     return result
 
 

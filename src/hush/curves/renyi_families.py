@@ -1,0 +1,142 @@
+"""Rényi curves in closed form."""
+
+from __future__ import annotations
+
+import math
+
+import numpy as np
+from scipy import special
+
+from hush.curves.renyi import RenyiCurve
+from hush.numerics.law import UNIT, Array
+
+ENTRIES = 1 << 18
+"""Orders times losses that are evaluated at once."""
+
+
+def laplace(bound: float) -> RenyiCurve:
+    """Laplace noise with 1/scale = bound (Mironov 2017, Prop. 6), without cancellation for small bounds.
+
+    With u = (a-1) bound and v = a bound the moment is 1 + [a (e^u - 1 - u) + (a-1) (e^{-v} - 1 + v)] / (2a - 1).
+
+    >>> laplace(0.5)([1, 2, math.inf]).round(4).tolist()
+    [0.1065, 0.2003, 0.5]
+    """
+
+    def divergence(orders: Array) -> Array:
+        a = np.where(np.isinf(orders) | (orders == 1), 2.0, orders)
+        u, v = (a - 1) * bound, a * bound
+        far = u > 500
+        excess = a * _past_first(np.where(far, 1.0, u)) + (a - 1) * _past_first(-np.where(far, 1.0, v))
+        near = np.log1p(excess / (2 * a - 1)) / (a - 1)
+        # beyond e^500 the second term is nothing
+        moment = np.where(far, bound + np.log(a / (2 * a - 1)) / (a - 1), near) * (1 + 8 * UNIT)
+        limit = float(_past_first(np.array(-bound))) * (1 + 8 * UNIT)
+        return np.where(np.isinf(orders), bound, np.where(orders == 1, limit, np.minimum(moment, bound)))
+
+    return RenyiCurve(divergence, bound * bound / 2)
+
+
+def finite(losses: Array, mass: Array, only_q: float = 0.0, blur: float = 0.0) -> RenyiCurve:
+    """Finitely many losses with their P-mass, and the Q-mass where P has none.
+
+    The moment is 1 + E_Q[r^a - 1 - a (r - 1)], r = e^loss, and no term of it is negative: small ones keep their digits.
+
+    >>> finite(np.array([-1.0, 1.0]), np.array([0.25, 0.75]))(math.inf)
+    1.0
+    """
+    largest = float(losses.max(initial=0.0)) * (1 + blur)
+    log_q = np.log(np.maximum(mass, 1e-320)) - losses
+    size = float(np.abs(losses).max(initial=0.0))
+
+    def divergence(orders: Array) -> Array:
+        values = np.full(len(orders), largest)
+        mean = float((np.exp(log_q) * _entropy_term(losses)).sum()) + only_q
+        values[orders == 1] = min(mean * (1 + 64 * UNIT + 8 * blur), largest)
+        inner = np.flatnonzero((orders > 1) & np.isfinite(orders))
+        for rows in np.array_split(inner, 1 + len(inner) * len(losses) // ENTRIES):
+            a = orders[rows]
+            total = np.logaddexp.reduce(log_q + _log_power_rest(losses, a[:, None]), axis=1)
+            if only_q > 0:
+                total = np.logaddexp(total, math.log(only_q) + np.log(a - 1))
+            moment = np.logaddexp(0.0, total + 64 * UNIT + (8 * UNIT + blur) * a * size)
+            values[rows] = np.minimum(moment / (a - 1) * (1 + 4 * UNIT), largest)
+        return values
+
+    return RenyiCurve(divergence)
+
+
+def bounded_range(range_: float) -> RenyiCurve:
+    """Any mechanism whose loss has this range: sup over t of the two-point pair with losses t, t - range.
+
+    Dong, Durfee, Rogers 2020, Lemma 3.2. The best t is explicit; with g(y) = log(sinh(y/2)/(y/2)) the divergence is
+    g(a r) - g((a-1) r) + (g(a r) - g(r))/(a-1), which is at most a r^2/8 (Cesar, Rogers 2021).
+
+    >>> bounded_range(1.0)([1, 2, math.inf]).round(4).tolist()
+    [0.1233, 0.2402, 1.0]
+    """
+
+    def divergence(orders: Array) -> Array:
+        a = np.where(np.isinf(orders), 2.0, orders)
+        with np.errstate(invalid="ignore", divide="ignore"):
+            rest = np.where(a > 1, (_log_sinhc(a * range_) - _log_sinhc(range_)) / (a - 1), _slope(range_) * range_)
+        value = _log_sinhc(a * range_) - _log_sinhc((a - 1) * range_) + rest
+        slack = 16 * UNIT * (_log_sinhc(a * range_) + value)
+        return np.where(np.isinf(orders), range_, np.minimum(value + slack, np.minimum(a * range_**2 / 8, range_)))
+
+    return RenyiCurve(divergence, range_ * range_ / 8)
+
+
+def _log_sinhc(y: Array | float) -> Array:
+    """log(sinh(y/2)/(y/2)) = sum_k (-1)^{k+1} zeta(2k)/k (y/2pi)^{2k}."""
+    y = np.asarray(y, dtype=float)
+    far = np.maximum(y, 1.0)
+    square = (np.minimum(y, 1.0) / (2 * math.pi)) ** 2
+    series = np.zeros_like(square)
+    for k in range(12, 0, -1):
+        series = square * (_ZETA[k] / k - series)
+    return np.where(y < 1, series, far / 2 + np.log1p(-np.exp(-far)) - np.log(far))
+
+
+_ZETA = [math.inf, *special.zeta(2.0 * np.arange(1, 13)).tolist()]
+
+
+def _slope(y: float) -> float:
+    """Derivative of _log_sinhc."""
+    if y >= 1:
+        return 0.5 / math.tanh(y / 2) - 1 / y
+    share = y / (2 * math.pi)
+    return sum((-1) ** (k + 1) * _ZETA[k] * share ** (2 * k - 1) for k in range(1, 13)) / math.pi
+
+
+def _past_first(x: Array) -> Array:
+    """e^x - 1 - x, with small relative error."""
+    near = np.clip(x, -0.5, 0.5)
+    series = np.zeros_like(near)
+    for k in range(14, 1, -1):
+        series = (series + 1) * near / k
+    return np.where(np.abs(x) <= 0.5, series * near, np.expm1(x) - x)
+
+
+def _entropy_term(losses: Array) -> Array:
+    """r log r - r + 1 at r = e^loss."""
+    return np.exp(losses) * _past_first(-losses)
+
+
+def _log_power_rest(losses: Array, order: Array) -> Array:
+    """log of an upper bound on r^a - 1 - a (r - 1) at r = e^loss, a > 1: never negative, by Bernoulli."""
+    size = order * np.abs(losses)
+    l = np.where(size > 600, 0.0, losses)
+    first, second = _past_first(order * l), order * _past_first(l)
+    value = first - second + 8 * UNIT * second
+    # for a |l| < 1/2 the two nearly agree: sum_k l^k/k! a (a^{k-1} - 1) instead
+    x = np.where(size < 0.5, losses, 0.0)
+    series, power = np.zeros_like(size), x
+    for k in range(2, 16):
+        power = power * x / k
+        series = series + power * (order * np.expm1((k - 1) * np.log(order)))
+    value = np.where(size < 0.5, series, value)
+    with np.errstate(divide="ignore"):
+        falling = np.log(np.maximum(-1 - order * np.expm1(np.minimum(losses, 0.0)), 1e-300))
+        log_value = np.log(np.maximum(value, 0.0))
+    return np.where(size > 600, np.where(losses > 0, order * losses, falling), log_value)
