@@ -13,6 +13,7 @@ from hush.curves.finite import FinitePair
 from hush.curves.normal import NormalPair, gaussian_log_delta
 from hush.curves.pair import Interval, Pair, Share
 from hush.curves.product import Mixed
+from hush.curves.renyi import RenyiCurve
 from hush.errors import NotCovered
 from hush.numerics.inversion import out_of_the_money
 from hush.numerics.law import UNIT, Array
@@ -101,7 +102,7 @@ class AllocationPair(Pair):
         return decreasing_root(lambda e: profile(e)[0] - log_delta, low, high, 0.01 * tolerance)[0], high
 
     def renyi(self, order: float) -> Interval:
-        """Whole orders exactly (remove) or every order (add); between whole ones by convexity, at most the plain pair's."""
+        """Whole orders (remove) or every order (add); between whole ones by convexity; at most the plain pair's."""
         if order == math.inf:
             return math.inf, math.inf
         top = order * self.shift**2 / 2 * (1 + 4 * UNIT)
@@ -129,6 +130,9 @@ class AllocationPair(Pair):
         low, high = log_negative_moment(self.mean, near)
         return (low / near if order >= 1.25 else 0.0), (high / near if order <= 501 else math.inf)
 
+    def curve(self) -> RenyiCurve:
+        return RenyiCurve.of(lambda order: self.renyi(order)[1], self.shift**2 / 2 * (1 + 4 * UNIT))
+
     def enclosure(self) -> tuple[FinitePair, FinitePair]:
         below, above = _tables(self.mean)
         return (below.swap(), above.swap()) if self.reverse else (below, above)
@@ -150,7 +154,7 @@ def log_markov(mean: LognormalMean, losses: Array) -> Array:
 
 
 def log_values(mean: LognormalMean, losses: Array) -> tuple[Array, Array]:
-    """Bounds on log of delta - max(1 - t, 0) at t = e^l: simple ones far out, else the transform, where it fails both."""
+    """Bounds on log of delta - max(1 - t, 0) at t = e^l: simple ones far out, else the transform; both in doubt."""
     low, high = np.full(len(losses), -math.inf), _log_ceiling(mean, losses)
     chosen = np.flatnonzero(high > FARTHEST)
     low[chosen], found = out_of_the_money(mean, losses[chosen])

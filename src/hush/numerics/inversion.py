@@ -133,7 +133,7 @@ def _laid(law: LognormalMean, size: float, lean: float, room: float, last: float
     leans = np.linspace(lean - room, lean + room, 17)
     side = Line.of(law, np.full(17, v[-1] + step / 2), size, leans)
     tail = float(log_decay(law, lines[0].z[-1:], lean)[0])
-    return Hyperbola(step, room, size, float(v[-1]), *lines, side, np.abs(leans - lean), tail)
+    return Hyperbola(step, room, size, float(v[-1]), lines[0], lines[1], lines[2], side, np.abs(leans - lean), tail)
 
 
 def _plan(law: LognormalMean, excess: Array, c: float, lean: float, room: float) -> tuple[float, float, float]:

@@ -104,7 +104,7 @@ def _renyi(mechanism: Mechanism, removed: Counts, added: Counts, pair: Pair, log
     try:
         route = RenyiRoute(_laws(pair))
     except NotCovered:
-        return _interval((0.0, curve_to_epsilon(mechanism.curve(removed, added), log_delta)))
+        return _interval((0.0, mechanism.curve(removed, added).epsilon_at(log_delta)))
     return _asked(route, pair, log_delta)
 
 
