@@ -187,7 +187,7 @@ def out_of_the_money(law: LognormalMean, losses: Array, tolerance: float = 1e-11
 
     >>> low, high = out_of_the_money(LognormalMean(1.0, 100), np.array([-0.5, 0.5]))
     >>> np.exp(low), bool((high - low < 1e-9).all())
-    (array([3.593865...e-07, 4.408908...e-05]), True)
+    (array([3.593866...e-07, 4.408908...e-05]), True)
     """
     losses = np.atleast_1d(np.asarray(losses, dtype=float))
     low, high = np.full(len(losses), -math.inf), losses.clip(max=0.0)
