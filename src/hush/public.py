@@ -14,6 +14,7 @@ from hush.mechanisms.noise import DiscreteGaussian, DiscreteLaplace, Gaussian, L
 from hush.mechanisms.sampling import Poisson, Sampled, UnequalPoisson
 from hush.mechanisms.stated import TCDP, ZCDP, ApproxDP, FromPair, GaussianDP, PureDP, RenyiDP, from_profile
 from hush.questions.calibrate import Calibration, calibrate
+from hush.questions.compare_schemes import SchemeComparison, compare_schemes
 from hush.questions.explain import explain
 from hush.questions.serialise import from_json, to_json
 from hush.questions.statement import statement
@@ -48,6 +49,7 @@ __all__ = [
     "Repeat",
     "Revealed",
     "Sampled",
+    "SchemeComparison",
     "SecureSource",
     "SeededSource",
     "Sequence",
@@ -57,6 +59,7 @@ __all__ = [
     "WithReplacement",
     "WithoutReplacement",
     "calibrate",
+    "compare_schemes",
     "explain",
     "from_json",
     "from_profile",

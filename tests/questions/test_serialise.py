@@ -39,9 +39,28 @@ EACH: dict[str, Mechanism] = {
     "parallel": hush.Laplace(2.0).beside(hush.Laplace(2.0)),
     "allocated": hush.Gaussian(1.0).on(hush.Allocation(steps=20, times=2)),
     "sampled": hush.Laplace(1.0).repeat(2).on(hush.Poisson(rate=0.0)),
+    "allocated": hush.Gaussian(1.0).on(hush.Allocation(steps=10, times=2)),
     "group": STEP.repeat(5).group(4),
     "under": STEP.repeat(5).under(Relation.REPLACE),
 }
+
+
+EACH_SCHEME: dict[str, Scheme] = {
+    "poisson": hush.Poisson(rate=0.1),
+    "unequal_poisson": hush.UnequalPoisson([0.1, 0.0, 1 / 3]),
+    "without_replacement": hush.WithoutReplacement(3, 10**15),
+    "with_replacement": hush.WithReplacement(3, 10**15),
+    "shuffled_batches": hush.ShuffledBatches(7),
+    "revealed": hush.Revealed(hush.UnequalPoisson([0.1])),
+    "allocation": hush.Allocation(steps=10, times=5),
+}
+
+
+@pytest.mark.parametrize("kind", SCHEMES)
+def test_each_scheme_comes_back_equal(kind: str) -> None:
+    mechanism = hush.Gaussian(1.0).on(EACH_SCHEME[kind])
+    assert hush.from_json(hush.to_json(mechanism)) == mechanism
+    assert f'"kind": "{kind}"' in hush.to_json(mechanism)
 
 
 def final(base: type) -> list[type]:

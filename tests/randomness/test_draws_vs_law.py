@@ -123,7 +123,7 @@ def test_each_place_and_each_pair_of_places_succeeds_as_often_as_any(rate: float
 
 @pytest.mark.parametrize("rate", [1e-9, 1e-5, 0.01, 0.04])
 def test_gaps_in_floats_are_those_of_exact_arithmetic(rate: float) -> None:
-    words = SeededSource(10).words(60).tolist() + [0, 1, 2**64 - 1, 2**63]
+    words = [*SeededSource(10).words(60).tolist(), 0, 1, 2**64 - 1, 2**63]
     most = 10**15
     found = draws._gaps(Fixed(*words, *SeededSource(12).words(4000).tolist()), rate, len(words), most)
     more = SeededSource(13)

@@ -23,6 +23,7 @@ examples:
   hush calibrate --for steps --advantage 0.1 --noise 2 --rate 0.01
   hush explain "laplace 1 | repeat 100" --delta 1e-6
   hush tradeoff "gaussian 2" --fpr 0.01
+  hush compare --noise 1.0 --steps 1000 --epochs 1 --delta 1e-6
 
 a mechanism is either --noise, --rate and --steps (Gaussian noise on Poisson samples), or an expression:
   gaussian NOISE                      discrete-gaussian SIGMA [SENSITIVITY]    gdp MU
@@ -30,6 +31,8 @@ a mechanism is either --noise, --rate and --steps (Gaussian noise on Poisson sam
   randomized-response EPSILON [K]     exponential EPSILON                      tcdp RHO OMEGA
   pure EPSILON                        approx EPSILON DELTA
   then any of:  | poisson RATE   | repeat TIMES   | group SIZE   | replace
+                | without-replacement SIZE POPULATION   | with-replacement SIZE POPULATION
+                | shuffled-batches STEPS   | allocation STEPS [TIMES]
   between releases on the same data:  ;  or  then
   relation=replace after the numbers of a release: its noise is set for replacing a record
 """
@@ -123,8 +126,21 @@ def parser() -> Parser:
             added.add_argument("--tolerance", type=float, default=1e-6, help="relative width to seek (1e-6)")
         if name == "statement":
             added.add_argument("--unit", default="record", help="what one record stands for (record)")
+    _add_compare(commands)
     _add_calibrate(command("calibrate", "the noise, rate or steps that just meet a target"))
     return top
+
+
+def _add_compare(commands: argparse._SubParsersAction) -> None:
+    text = "one training run under every way to draw its batches: Poisson, fixed size, allocation, shuffled"
+    added = commands.add_parser("compare", help=text, description=text)
+    added.add_argument("--noise", type=float, required=True, help="noise multiplier of each step")
+    added.add_argument(
+        "--steps", type=float, required=True, help="steps in one epoch; each uses 1/steps of the records"
+    )
+    added.add_argument("--epochs", type=float, default=1, help="number of epochs (1)")
+    added.add_argument("--delta", type=float, required=True)
+    added.add_argument("--json", action="store_true", help="print one JSON object")
 
 
 def _add_calibrate(added: argparse.ArgumentParser) -> None:

@@ -25,6 +25,7 @@ def run(arguments: Namespace) -> str:
         "explain": _explain,
         "statement": _statement,
         "calibrate": _calibrate,
+        "compare": _compare,
     }[arguments.command](arguments)
 
 
@@ -106,6 +107,24 @@ def _calibrate(arguments: Namespace) -> str:
     value = rounded_up(found.value, 9) if sought == "noise" else rounded_down(found.value, 9)
     where = f"at delta {arguments.delta:g}" if arguments.delta is not None else ""
     return f"{sought} = {value}\n{_answer(found.mechanism, found.bound, where, '')}"
+
+
+def _compare(arguments: Namespace) -> str:
+    found = hush.compare_schemes(
+        noise_multiplier=arguments.noise, steps=arguments.steps, epochs=arguments.epochs, delta=arguments.delta
+    )
+    if not arguments.json:
+        return str(found)
+    rows = [
+        {"scheme": row.name, "relation": row.mechanism.relation.value, "reason": row.reason}
+        | ({"lower": row.bound.lower, "upper": _finite(row.bound.upper)} if row.bound else {})
+        for row in found.rows
+    ]
+    return json.dumps({"delta": found.delta, "schemes": rows, "mistake": found.mistake}, allow_nan=False)
+
+
+def _finite(value: float) -> float | str:
+    return "inf" if value == math.inf else value
 
 
 # -- output --------------------------------------------------------------------------------------------------

@@ -23,7 +23,7 @@ ROUNDING = 1e-11
 class LoudestNormals(Pair):
     """The largest of `steps` unit normals of which one is shifted, by `loud` under P and by `quiet` under Q.
 
-    Chua, Ghazi, Kamath, Kumar, Manurangsi, Sinha, Zhang 2024, Thm 4.2: with all other records at -1, one that is at +1
+    Chua, Ghazi, Kamath, Kumar, Manurangsi, Sinha, Zhang 2024: with all other records at -1, one that is at +1
     or absent shifts the batch that it is in by 2 or by 1, in units of the clipping norm.
     """
 

@@ -28,7 +28,7 @@ class Allocation(Scheme):
 
     >>> from hush import Gaussian
     >>> Gaussian(1.0).on(Allocation(steps=1000)).epsilon(delta=1e-6)
-    Bound(epsilon=0.1717286844..., delta=1e-06)
+    Bound(epsilon=0.1717..., delta=1e-06)
     """
 
     steps: int

@@ -134,7 +134,7 @@ class Exponential(Leaf):
         return True
 
     def attained(self, removed: Counts, added: Counts, alone: bool) -> tuple[Pair, ...]:
-        """Each point of the envelope is attained; when composed, randomized response of half the epsilon has this range."""
+        """Each point of the envelope is attained; composed, randomized response of half the epsilon has this range."""
         if alone:
             return (self.pair(removed, added),)
         return (PureDP(epsilon=self.epsilon_ / 2, relation=self.relation).pair(removed, added),)

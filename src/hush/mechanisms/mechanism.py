@@ -80,7 +80,7 @@ class Mechanism(ABC):
         """Pairs that some mechanism of the same declaration attains for these neighbours: lower bounds come from them.
 
         Alone, it is enough that each epsilon has such a mechanism. Otherwise each pair must belong to one mechanism, so
-        that it stays attained when it is composed. It is the pair itself, unless that is an envelope of many or just a bound.
+        that it stays attained when composed. It is the pair itself, unless that is an envelope of many or just a bound.
         """
         return (self.pair(removed, added),)
 
@@ -90,14 +90,14 @@ class Mechanism(ABC):
         return False
 
     def copies(self, counts: Counts) -> Pair:
-        """The attained pair where one replaced record is in the data 0, 1, 2, ... times, all others like the new one."""
+        """The attained pair where a replaced record is in the data 0, 1, 2, ... times, all others like the new one."""
         raise NotCovered(f"{self} with a random number of copies of one record: only Gaussian noise knows its pair")
 
     def allocated(self, steps: int) -> Pair:
         """The pair where a removed record took part in one of so many steps of this mechanism, drawn at random."""
         raise NotCovered(
-            f"{self} under random allocation: the pair is known for Gaussian noise, its sensitivity stated for adding or "
-            "removing one record. Nearest: hush.Poisson"
+            f"{self} under random allocation: the pair is known for Gaussian noise, its sensitivity stated for adding "
+            "or removing one record. Nearest: hush.Poisson"
         )
 
     # -- algebra ---------------------------------------------------------------------------------------------
@@ -362,8 +362,8 @@ def one_replaced(removed: Counts, added: Counts) -> bool:
 def replaced_on_a_sample(inner: Mechanism, rate: float) -> Pair:
     """One record replaced, each version drawn at this rate: P = (1-q)R + q P1 against Q = (1-q)R + q Q1.
 
-    Advanced joint convexity (Balle, Barthe, Gaboardi 2018, Thm 1) leaves the hockey sticks of P1 against R (a removal) and of
-    P1 against Q1 (a replacement), so the larger of the two, mixed, is an upper bound; both orders are neighbours.
+    Advanced joint convexity (Balle, Barthe, Gaboardi 2018, Thm 2) leaves the hockey sticks of P1 against R (a removal)
+    and of P1 against Q1 (a replacement): the larger of the two, mixed, is an upper bound; both orders are neighbours.
     """
     one = exactly(1)
     return largest_pair((inner.pair(one, one), inner.pair(one, NONE))).mix_both(rate)

@@ -18,7 +18,7 @@ WIDEST = 0.5
 
 @dataclass(frozen=True)
 class HalfNormals:
-    """Where N(d, 1) against N(0, 1) has a positive loss l = d (x - d/2), the mixed loss A = log(1 - q + q e^l) or its mirror.
+    """Where N(d, 1) against N(0, 1) has a loss l = d (x - d/2) > 0: the mixed loss A = log(1 - q + q e^l), or -A.
 
     The upper half has P-density phi(x) e^A and loss A, the lower one has P-density phi(x) and loss -A; x > d/2.
     Places are counted from there, u = x - d/2, so that small losses keep their digits.
@@ -109,10 +109,10 @@ class HalfNormals:
         coarse = np.linspace(0.0, end, min(max(4000, math.ceil(2 * end)), 1_000_000) + 1)
         density = self._log_density(coarse, power)
         inside = np.flatnonzero(density > density.max() - 25)
-        low, high = coarse[max(inside[0] - 1, 0)], coarse[min(inside[-1] + 1, len(coarse) - 1)]
+        low, high = float(coarse[max(inside[0] - 1, 0)]), float(coarse[min(inside[-1] + 1, len(coarse) - 1)])
         step = max(min(0.04, 0.3 / math.sqrt(bend)) / fineness, (high - low) / MOST_CELLS)
         count = math.ceil((high - low) / step)
-        step = (high - low) / count
+        step = float((high - low) / count)
         u = low + (np.arange(count) + 0.5) * step
         mixed = self._mixed(u)
         share = logistic(self.rate, self.distance * u)

@@ -30,8 +30,8 @@ def integers(source: Source, below: int, count: int) -> Array:
     """So many independent uniform whole numbers 0 <= k < below, by rejection of the bits that do not fit.
 
     >>> from hush.randomness.source import SeededSource
-    >>> integers(SeededSource(1), 6, 4).max() < 6
-    True
+    >>> integers(SeededSource(1), 6, 4).shape
+    (4,)
     """
     bits = (below - 1).bit_length()
     if bits == 0:
