@@ -76,6 +76,8 @@ def test_contour_vs_grid() -> None:
 
 def test_widths() -> None:
     assert STEP.on(Allocation(steps=10_000)).epsilon(delta=1e-6).width < 1e-7
+    assert STEP.on(Allocation(steps=1000)).epsilon(delta=1e-15).width < 1e-7
+    assert Gaussian(2.0).on(Allocation(steps=1000)).epsilon(delta=1e-30).width < 1e-7
     assert STEP.on(Allocation(steps=1000)).repeat(10).epsilon(delta=1e-5).width < 1e-4
 
 

@@ -9,9 +9,10 @@ import numpy as np
 import pytest
 
 from hush.curves.normal import gaussian_log_delta
-from hush.numerics.inversion import out_of_the_money
+from hush.numerics.inversion import _across, _beside, out_of_the_money
 from hush.numerics.lognormal_mean import LognormalMean, second_order
 from hush.numerics.moments_of_mean import log_negative_moment, log_whole_moments, moment_error
+from hush.numerics.upper_tail import log_jump
 
 LAWS = [(1.0, 2), (1.0, 100), (2.0, 1000), (0.5, 10_000), (0.2, 100), (0.05, 100), (1 / 0.3, 50), (1.0, 10**6)]
 PLACES = [0.5, 1 + 3j, 6j, -1 + 2j]
@@ -20,7 +21,7 @@ PLACES = [0.5, 1 + 3j, 6j, -1 + 2j]
 
 def precise(spread: float, count: int, z: complex) -> complex:
     """t log E e^{-z(V-1)/t} by the trapezoid rule on a line that is turned all the way."""
-    with mp.workdps(30):
+    with mp.workdps(60):
         a, w = mp.mpf(spread), mp.mpc(z) / count
         shift = mp.arg(w) / a if spread >= 0.1 else mp.mpf(0)
         step = mp.mpf(1) / 12
@@ -68,30 +69,71 @@ def test_one_lognormal_is_the_gaussian_mechanism(sigma: float) -> None:
             assert high[k] - low[k] < 1e-8
 
 
-def both_coordinates(sigma: float, strike: float) -> float:
-    """E(S - K)_+ for t = 2: one coordinate by quadrature, the other by Black and Scholes."""
-    with mp.workdps(25):
-        a = mp.mpf(1) / sigma
+def both_coordinates(sigma: float, epsilon: float) -> float:
+    """log E(S - K)_+, or log E(K - S)_+ below 1, for t = 2: one coordinate by quadrature, the other in closed form."""
+    with mp.workdps(40):
+        a, strike = mp.mpf(1) / sigma, 2 * mp.exp(mp.mpf(epsilon))
 
-        def call(x: mp.mpf) -> mp.mpf:
+        def other(x: mp.mpf) -> mp.mpf:
+            """E(V - x)_+, or E(x - V)_+ below 1."""
             if x <= 0:
-                return 1 - x
+                return 1 - x if epsilon > 0 else mp.mpf(0)
             d = -mp.log(x) / a + a / 2
-            return mp.ncdf(d) - x * mp.ncdf(d - a)
+            return mp.ncdf(d) - x * mp.ncdf(d - a) if epsilon > 0 else x * mp.ncdf(a - d) - mp.ncdf(-d)
 
         def inner(z: mp.mpf) -> mp.mpf:
-            return mp.npdf(z) * call(2 * mp.mpf(strike) - mp.exp(a * z - a * a / 2)) / 2
+            return mp.npdf(z) * other(strike - mp.exp(a * z - a * a / 2)) / 2
 
-        kink = (mp.log(2 * mp.mpf(strike)) + a * a / 2) / a
-        return float(mp.quad(inner, [-12, -4, 0, kink / 2, kink, kink + 2, kink + 12]))
+        kink = (mp.log(strike) + a * a / 2) / a
+        ends = [kink + k for k in (-30, -20, -14, -10, -7, -5, -3, -2, -1, -0.5, 0)]
+        ends += [kink + k for k in (0.5, 1, 2, 4, 8, 20)] if epsilon > 0 else []
+        return float(mp.log(mp.quad(inner, ends)))
 
 
-@pytest.mark.parametrize("sigma, epsilon", [(1.0, 1.0), (1.0, 2.5), (2.0, 0.5), (0.7, 3.0)])
-def test_two_steps_vs_quadrature(sigma: float, epsilon: float) -> None:
+@pytest.mark.parametrize("sigma, epsilon", [(1.0, 1.0), (1.0, 2.5), (2.0, 0.5), (0.7, 3.0), (1.0, 6.0), (1.0, 9.0)])
+def test_calls_on_two_vs_quadrature(sigma: float, epsilon: float) -> None:
+    """From delta .1 to 1e-20, to ten digits."""
     low, high = out_of_the_money(LognormalMean(1 / sigma, 2), np.array([epsilon]))
-    truth = math.log(both_coordinates(sigma, math.exp(epsilon)))
-    assert low[0] <= truth + 1e-11
-    assert truth - 1e-11 <= high[0] <= low[0] + 1e-7
+    truth = both_coordinates(sigma, epsilon)
+    assert low[0] - 1e-13 <= truth <= high[0] + 1e-13
+    assert high[0] - low[0] < 1e-10
+
+
+@pytest.mark.parametrize("sigma, epsilon", [(1.0, -1.0), (1.0, -4.0), (0.5, -6.0), (2.0, -2.0), (1.0, -6.5)])
+def test_puts_on_two_vs_quadrature(sigma: float, epsilon: float) -> None:
+    """Deep in the lower tail, where the contour crosses the axis in the ten thousands."""
+    low, high = out_of_the_money(LognormalMean(1 / sigma, 2), np.array([epsilon]))
+    truth = both_coordinates(sigma, epsilon)
+    assert low[0] - 1e-13 <= truth <= high[0] + 1e-13
+    assert high[0] - low[0] < (1e-5 if truth > -40 else 1.0)
+
+
+@pytest.mark.parametrize("spread, rho", [(1.0, 0.01), (1.0, 0.2), (2.0, 0.005), (0.5, 0.1)])
+def test_jump_across_the_cut_vs_mpmath(spread: float, rho: float) -> None:
+    with mp.workdps(30 + int(10 / spread**2)):
+        a, step = mp.mpf(spread), mp.mpf(1) / 16
+        shift = mp.pi / a
+
+        def term(k: int) -> mp.mpc:
+            x = k * step
+            return mp.exp(-((x - 1j * shift) ** 2) / 2 - rho * mp.exp(a * x - a * a / 2))
+
+        total = mp.fsum(term(k) for k in range(-16 * 20, int(16 * (20 + a)))) * step / mp.sqrt(2 * mp.pi)
+        truth = float(mp.log(-2 * total.imag))
+    value, error = log_jump(LognormalMean(spread, 1), np.array([rho + 0j]))
+    assert abs(value[0] - truth) <= error[0] + 1e-14
+    assert error[0] < 1e-12
+
+
+@pytest.mark.parametrize("sigma, count", [(1.0, 1000), (0.5, 100), (1.0, 10), (2.0, 1000)])
+def test_left_of_zero_vs_right_of_zero(sigma: float, count: int) -> None:
+    """Calls by parity and calls across the cut share no contour: their intervals overlap."""
+    law = LognormalMean(1 / sigma, count)
+    for band in (1, 2, 3):
+        excess = law.width * 2.0**band * np.array([1.1, 1.5, 1.9])
+        first, second = _beside(law, band, excess), _across(law, band, excess)
+        assert np.all(first[0] <= second[1]) and np.all(second[0] <= first[1])
+        assert np.all(second[1] - second[0] < 1e-7)
 
 
 @pytest.mark.parametrize("sigma, count", [(1.0, 100), (0.7, 20), (2.0, 1000)])

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+from collections.abc import Callable
 from dataclasses import dataclass, replace
 from functools import cache, cached_property, lru_cache
 
@@ -13,6 +14,7 @@ from hush.curves.finite import FinitePair
 from hush.curves.normal import NormalPair, gaussian_log_delta
 from hush.curves.pair import Interval, Pair, Share
 from hush.curves.product import Mixed
+from hush.curves.renyi import RenyiCurve
 from hush.errors import NotCovered
 from hush.numerics.inversion import out_of_the_money
 from hush.numerics.law import UNIT, Array
@@ -71,7 +73,8 @@ class AllocationPair(Pair):
         raise NotCovered("the tails of an allocation's loss are known through its profile")
 
     def log_delta(self, epsilon: float, tolerance: float = 1e-9) -> Interval:
-        low, high = (float(end[0]) for end in log_values(self.mean, np.array([-epsilon if self.reverse else epsilon])))
+        loss = np.array([-epsilon if self.reverse else epsilon])
+        low, high = (float(end[0]) for end in log_values(self.mean, loss, 0.01 * tolerance))
         if self.reverse:
             low, high = low + epsilon, high + epsilon
         if epsilon < 0:
@@ -80,28 +83,29 @@ class AllocationPair(Pair):
         return low - 8 * UNIT, min(high + 8 * UNIT, 0.0)
 
     def epsilon(self, log_delta: float, tolerance: float = 1e-9, floor: float = 0.0) -> Interval:
+        """A coarse profile finds the place, a fine one is asked there only."""
         if not -1e300 < log_delta < 0:
             return super().epsilon(log_delta, tolerance, floor)
-
-        @cache
-        def profile(epsilon: float) -> Interval:
-            return self.log_delta(epsilon)
-
-        if profile(floor)[1] <= log_delta:
+        if self.log_delta(floor)[1] <= log_delta:
             return 0.0, floor
+        coarse = cache(lambda e: self.log_delta(e, 1.0)[1] - log_delta)
         high, step = floor, self.mean.width
-        while profile(high)[1] > log_delta:
+        while coarse(high) > 0:
             high, step = high + step, 2 * step
-        high = decreasing_root(lambda e: profile(e)[1] - log_delta, floor, high, 0.01 * tolerance)[1]
-        if profile(0.0)[0] <= log_delta:
-            return 0.0, high
-        low, step = high, tolerance * high
-        while profile(low)[0] <= log_delta:
-            low, step = max(low - step, 0.0), 8 * step
-        return decreasing_root(lambda e: profile(e)[0] - log_delta, low, high, 0.01 * tolerance)[0], high
+        guess = decreasing_root(coarse, floor, high, 1e-5)[1] if high > floor else floor + step * tolerance
+        profile = cache(lambda e: self.log_delta(e, min(tolerance, 1e-9)))
+        ends = []
+        for side in (0, 1):
+
+            def excess(e: float, side: int = side) -> float:
+                return profile(e)[side] - log_delta
+
+            bracket = around(excess, guess, 1e-6 * guess)
+            ends.append(decreasing_root(excess, *bracket, 0.01 * tolerance)[side] if bracket else 0.0)
+        return ends[0], ends[1]
 
     def renyi(self, order: float) -> Interval:
-        """Whole orders exactly (remove) or every order (add); between whole ones by convexity, at most the plain pair's."""
+        """Whole orders (remove) or every order (add); between whole ones by convexity; at most the plain pair's."""
         if order == math.inf:
             return math.inf, math.inf
         top = order * self.shift**2 / 2 * (1 + 4 * UNIT)
@@ -129,6 +133,9 @@ class AllocationPair(Pair):
         low, high = log_negative_moment(self.mean, near)
         return (low / near if order >= 1.25 else 0.0), (high / near if order <= 501 else math.inf)
 
+    def curve(self) -> RenyiCurve:
+        return RenyiCurve.of(lambda order: self.renyi(order)[1], self.shift**2 / 2 * (1 + 4 * UNIT))
+
     def enclosure(self) -> tuple[FinitePair, FinitePair]:
         below, above = _tables(self.mean)
         return (below.swap(), above.swap()) if self.reverse else (below, above)
@@ -149,32 +156,38 @@ def log_markov(mean: LognormalMean, losses: Array) -> Array:
     return np.where(losses >= 0, bounds.min(axis=1), 0.0)
 
 
-def log_values(mean: LognormalMean, losses: Array) -> tuple[Array, Array]:
-    """Bounds on log of delta - max(1 - t, 0) at t = e^l: simple ones far out, else the transform, where it fails both."""
-    low, high = np.full(len(losses), -math.inf), _log_ceiling(mean, losses)
-    chosen = np.flatnonzero(high > FARTHEST)
-    low[chosen], found = out_of_the_money(mean, losses[chosen])
-    high[chosen] = np.minimum(high[chosen], found)
-    single = AllocationPair(mean.spread, mean.count).single
-    for k in np.flatnonzero(high - low > DOUBT):
-        if losses[k] > 0:
-            low[k] = max(low[k], single.log_delta(float(losses[k]))[0])
-    return np.minimum(low, high), high
+def around(excess: Callable[[float], float], guess: float, step: float) -> tuple[float, float] | None:
+    """Points about the guess between which the decreasing excess changes its sign; None where it is never above 0."""
+    low, high = max(guess - step, 0.0), guess + step
+    while excess(high) > 0:
+        low, high, step = high, high + 8 * step, 8 * step
+    while excess(low) <= 0:
+        if low == 0:
+            return None
+        low, high, step = max(low - 8 * step, 0.0), low, 8 * step
+    return low, high
 
 
-def _log_ceiling(mean: LognormalMean, losses: Array) -> Array:
-    """Upper bounds on the same: the record certainly takes part in a known step; and moments of whole order."""
+def log_values(mean: LognormalMean, losses: Array, tolerance: float = 1e-11) -> tuple[Array, Array]:
+    """Bounds on log of delta - max(1 - t, 0) at t = e^l: simple ones far out, else the transform; both in doubt."""
     plain = np.array([gaussian_log_delta(abs(float(l)), mean.spread)[1] for l in losses]) + np.minimum(losses, 0.0)
-    far = np.flatnonzero(losses > 8 * mean.width)
-    plain[far] = np.minimum(plain[far], log_markov(mean, losses[far]))
-    return plain
+    low, high = np.full(len(losses), -math.inf), plain
+    chosen = np.flatnonzero(high > FARTHEST)
+    low[chosen], found = out_of_the_money(mean, losses[chosen], tolerance)
+    high[chosen] = np.minimum(high[chosen], found)
+    doubt = np.flatnonzero((high - low > DOUBT) & (losses > 0))
+    if len(doubt):
+        high[doubt] = np.minimum(high[doubt], log_markov(mean, losses[doubt]))
+        single = AllocationPair(mean.spread, mean.count).single
+        low[doubt] = np.maximum(low[doubt], [single.log_delta(float(l))[0] for l in losses[doubt]])
+    return np.minimum(low, high), high
 
 
 @lru_cache(maxsize=32)
 def _tables(mean: LognormalMean) -> tuple[FinitePair, FinitePair]:
     """Finite pairs below and above the pair (P, Q), on a lattice that is dense where the mass is."""
     losses, step = _points(mean)
-    low, high = (np.exp(end) for end in log_values(mean, losses))
+    low, high = (np.exp(end) for end in log_values(mean, losses, 1e-5))
     return enclosure.below(losses, low, high, step), enclosure.above(losses, high, step)
 
 
@@ -185,7 +198,7 @@ def _points(mean: LognormalMean) -> tuple[Array, float]:
     sides = []
     for sign in (1.0, -1.0):
         end = next(
-            (r for r in reaches if r > 30 or log_values(mean, np.array([sign * r]))[1][0] < math.log(LEAST)), 30.0
+            (r for r in reaches if r > 30 or log_values(mean, np.array([sign * r]), 1.0)[1][0] < math.log(LEAST)), 30.0
         )
         growth = np.exp(np.arange(0, max(math.log(end / (6 * width)), 0.0) + 0.01, 1 / (1.5 * FINE)))
         sides.append(sign * np.append(np.arange(6 * FINE), np.round(6 * FINE * growth)))

@@ -1,7 +1,7 @@
 """Finite pairs above and below a pair whose profile is known from both sides at many points of a lattice.
 
-A profile is convex in t = e^eps. Its values joined by lines lie above it; values lowered by at least the most that it can
-bend between two points, joined by lines, lie below it. Both are profiles of finite pairs, so both can be composed.
+A profile is convex in t = e^eps. Its values joined by lines lie above it; values lowered by at least the most that it
+can bend between two points, joined by lines, lie below it. Both are profiles of finite pairs, so both can be composed.
 """
 
 from __future__ import annotations
@@ -26,8 +26,8 @@ def above(losses: Array, high: Array, lattice: float) -> FinitePair:
 def below(losses: Array, low: Array, high: Array, lattice: float) -> FinitePair:
     """The finite pair whose profile joins lowered values: low and high bound delta - max(1 - t, 0) at t = e^losses[k].
 
-    Right of t_k the slope is at least that of the chord before, left of t_{k+1} at most that of the chord behind: between
-    the two points the profile is above the two lines with these slopes. What the chord exceeds them by is its bend.
+    Right of t_k the slope is at least that of the chord before, left of t_{k+1} at most that of the chord behind:
+    between them the profile is above the two lines with these slopes. What the chord exceeds them by is its bend.
     """
     gap, kink = _cells(losses)
     chord = np.diff(low) / gap
@@ -65,7 +65,7 @@ def _joined(losses: Array, values: Array, lattice: float) -> FinitePair:
 
 
 def cut_above(pair: FinitePair, mass: float) -> FinitePair:
-    """A pair above: the largest losses, of so much P-mass together, become infinite. A tilt can then follow the rest."""
+    """A pair above: the largest losses, of so much P-mass together, become infinite. A tilt can follow the rest."""
     kept = _kept(pair, mass)
     lost = float(pair.mass[kept:].sum()) * (1 + SLACK)
     return replace(pair, losses=pair.losses[:kept], mass=pair.mass[:kept], at_infinity=pair.at_infinity + lost)

@@ -6,25 +6,25 @@ import math
 from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass
 from functools import cached_property
+from typing import TYPE_CHECKING
 
 import numpy as np
 
-from hush.curves import enclosure
-from hush.curves.finite import FinitePair
 from hush.curves.normal import NormalPair
 from hush.curves.pair import Interval, Pair, Share, exact
 from hush.curves.renyi import ZERO, RenyiCurve
-from hush.curves.routes import FULL, QUICK, ContourRoute, DirectRoute, GridRoute, Parts, RenyiRoute, Route
+from hush.curves.routes import FULL, QUICK, ContourRoute, DirectRoute, GridRoute, RenyiRoute, Route
 from hush.errors import NotCovered
 from hush.numerics.law import UNIT, Array, Law
 from hush.numerics.orders import common_lattice
+
+if TYPE_CHECKING:
+    from hush.curves.tabled import Tabled
 
 FEW = 16
 """Up to so many losses the grid is asked first."""
 MANY_ATOMS = 100
 """A few losses that each have so many atoms, off any lattice, are a table: no line integral of theirs converges."""
-LONG = 100
-"""Tables of more losses are cut to what matters at the delta asked for."""
 NEAR = 1e-3
 LAST_RESORT = (DirectRoute, RenyiRoute)
 """Routes that are not asked where the interval is already this narrow."""
@@ -90,7 +90,7 @@ class Product(Pair):
 
         if not self.parts:
             return self
-        return Sketch(self if self.analytic else Product(self._above))
+        return Sketch(self if self.analytic else Product(self._tabled.above))
 
     def tails(self, losses: Array) -> tuple[Array, Array, Array, Array]:
         raise NotCovered("the tails of a composed loss are known only through its profile")
@@ -106,7 +106,7 @@ class Product(Pair):
         if not self.parts:
             return exact(math.log(-math.expm1(epsilon))) if epsilon < 0 else (-math.inf, -math.inf)
         if not self.analytic:
-            return self._table_log_delta(epsilon, tolerance)
+            return self._tabled.log_delta(epsilon, tolerance, max(self._best_single(epsilon), self._ends(epsilon)[0]))
         low, high = self._finite_log_delta(epsilon, tolerance)
         if self._log_finite == 0:
             return low, high
@@ -178,7 +178,7 @@ class Product(Pair):
         if not self.parts:
             return 0.0, 0.0
         if not self.analytic:
-            return self._table_epsilon(log_delta)
+            return self._tabled.epsilon(log_delta)
         target = log_delta
         if self._log_finite < 0:
             rest = math.exp(log_delta) - self.infinite
@@ -241,76 +241,10 @@ class Product(Pair):
         return bounds
 
     @cached_property
-    def _above(self) -> Parts:
-        """Pairs with a law above the parts."""
-        return tuple((above_of(pair), n) for pair, n in self.parts)
+    def _tabled(self) -> Tabled:
+        from hush.curves.tabled import Tabled
 
-    @cached_property
-    def _below(self) -> Parts | None:
-        """Pairs with a law below the parts; None where one has none."""
-        try:
-            return tuple((pair if _analytic(pair) else pair.enclosure()[0], n) for pair, n in self.parts)
-        except NotCovered:
-            return None
-
-    @cached_property
-    def _cover(self) -> Pair | None:
-        """A product with a law that dominates this one, where all parts know one."""
-        try:
-            return Product.of((pair.cover(), n) for pair, n in self.parts)
-        except NotCovered:
-            return None
-
-    def _table_log_delta(self, epsilon: float, tolerance: float) -> Interval:
-        low, high = max(self._best_single(epsilon), self._ends(epsilon)[0]), 0.0
-        cut = min(low, -1.0)
-        for side, parts in enumerate((self._below, self._above)):
-            if parts:
-                route, finite = _tabulated(parts, cut, side)
-                found = finite + route.log_delta(epsilon, tolerance)[side]
-                if finite < 0:
-                    found = float(np.logaddexp(found, math.log(-math.expm1(finite))))
-                low, high = (low, min(high, found)) if side else (max(low, found), high)
-                cut = max(cut, low)
-        if self._cover and high - low > NEAR:
-            high = min(high, self._cover.log_delta(epsilon, 1e-4)[1])
-        return min(low, high), high
-
-    def _table_epsilon(self, log_delta: float) -> Interval:
-        low, high = max(pair.epsilon(log_delta, 1e-4)[0] for pair, _ in self.parts), math.inf
-        for side, parts in enumerate((self._below, self._above)):
-            if parts is None:
-                continue
-            route, finite = _tabulated(parts, log_delta, side)
-            rest = math.exp(log_delta) + math.expm1(finite)
-            if rest <= 1e-9 * math.exp(log_delta):
-                continue
-            found = route.epsilon(math.log(rest * (1 - 1e-9 * (2 * side - 1))) - finite, 1e-4)
-            low, high = (low, min(high, found[1])) if side else (max(low, found[0]), high)
-        if self._cover and not high - low < NEAR * high:
-            high = min(high, self._cover.epsilon(log_delta, 1e-4)[1])
-        return min(low, high), high
-
-
-def above_of(pair: Pair) -> Pair:
-    """The pair itself where it has an analytic law, else one with a law that dominates it."""
-    if _analytic(pair):
-        return pair
-    from hush.curves.table import tabulate
-
-    try:
-        return pair.enclosure()[1]
-    except NotCovered:
-        return tabulate(pair)
-
-
-def _tabulated(parts: Parts, log_delta: float, side: int) -> tuple[GridRoute, float]:
-    """A route for these parts at deltas near the one given, from below (0) or above (1); log of their finite mass."""
-    mass = math.exp(max(log_delta - 14, -600.0)) / sum(n for _, n in parts)
-    shorten = (enclosure.cut_below, enclosure.cut_above)[side]
-    parts = tuple((shorten(p, mass) if isinstance(p, FinitePair) and len(p.losses) > LONG else p, n) for p, n in parts)
-    finite = sum(n * math.log1p(-min(pair.infinite, 1 - 1e-16)) for pair, n in parts)
-    return GridRoute(parts, tuple((pair.law(), n) for pair, n in parts), QUICK), finite
+        return Tabled(self.parts)
 
 
 def aligned(choices: Sequence[tuple[Pair, ...]]) -> list[tuple[Pair, ...]]:
@@ -322,14 +256,6 @@ def aligned(choices: Sequence[tuple[Pair, ...]]) -> list[tuple[Pair, ...]]:
 def _largest_atom(law: Law) -> float:
     """The largest loss of a law of atoms alone; infinity where there are pieces."""
     return math.inf if law.pieces else float(law.losses.max())
-
-
-def _analytic(pair: Pair) -> bool:
-    try:
-        pair.law()
-    except NotCovered:
-        return False
-    return True
 
 
 @dataclass(frozen=True)

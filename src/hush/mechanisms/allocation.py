@@ -1,4 +1,4 @@
-"""Random allocation: every record takes part in a fixed number of the steps of an epoch, which ones is drawn at random."""
+"""Random allocation: every record takes part in a fixed number of the steps of an epoch, drawn at random."""
 
 from __future__ import annotations
 

@@ -40,7 +40,7 @@ class LognormalMean:
 
         >>> value, error = LognormalMean(1.0, 1).log_transform(np.array([1.0 + 0j]))
         >>> round(math.exp(value[0].real - 1), 12), bool(error[0] < 1e-13)
-        (0.4177..., True)
+        (0.512428645..., True)
         """
         w = np.atleast_1d(np.asarray(z, dtype=complex)) / self.count
         lines = Lines.of(w, np.abs(np.angle(w)) if angle is None else angle, self.spread, self.count)
