@@ -4,6 +4,8 @@ BIN := .venv/bin
 READY := .venv/.ready
 BENCH := bench/.venv
 BENCH_READY := $(BENCH)/.ready
+ALLOCATION := bench/.venv-allocation
+ALLOCATION_READY := $(ALLOCATION)/.ready
 RUN := --noise 1.0 --rate 0.01 --steps 10000 --delta 1e-5
 
 .DEFAULT_GOAL := help
@@ -33,9 +35,10 @@ check: setup ## lint, formatting, types and the import layers
 	$(BIN)/pyright
 	$(BIN)/lint-imports
 
-bench: $(BENCH_READY) ## compare with other accountants, into bench/results
+bench: $(BENCH_READY) $(ALLOCATION_READY) ## compare with other accountants, into bench/results
 	$(BENCH)/bin/python bench/run.py
 	$(BENCH)/bin/python bench/renyi.py
+	$(ALLOCATION)/bin/python bench/allocation.py
 
 # torch goes first and alone: pinned exactly, or the resolver may fetch gigabytes of another build.
 $(BENCH_READY): pyproject.toml bench/requirements.txt
@@ -45,6 +48,13 @@ $(BENCH_READY): pyproject.toml bench/requirements.txt
 	$(BENCH)/bin/python $(PIP) install --editable .
 	@touch $@
 
+# random-allocation wants an older numpy than the other accountants, so it has an environment of its own.
+$(ALLOCATION_READY): pyproject.toml bench/requirements-allocation.txt
+	$(PYTHON) -m venv --clear $(ALLOCATION)
+	$(ALLOCATION)/bin/python $(PIP) install --requirement bench/requirements-allocation.txt
+	$(ALLOCATION)/bin/python $(PIP) install --editable .
+	@touch $@
+
 clean: ## remove the environments and every cache
-	rm -rf .venv $(BENCH) dist build .pytest_cache .ruff_cache .hypothesis .import_linter_cache
+	rm -rf .venv $(BENCH) $(ALLOCATION) dist build .pytest_cache .ruff_cache .hypothesis .import_linter_cache
 	find . -name __pycache__ -type d -prune -exec rm -rf {} +

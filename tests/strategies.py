@@ -17,6 +17,7 @@ from hypothesis import strategies as st
 
 import hush
 from hush import Mechanism, Relation
+from hush.mechanisms.sampling import Scheme
 
 LAWS = settings(
     deadline=None,
@@ -43,6 +44,12 @@ def number(random: Random, low: float, high: float) -> float:
 def rate(random: Random) -> float:
     """A sampling rate, its ends included."""
     return random.choice([number(random, 1e-3, 1.0), number(random, 1e-3, 1.0), 0.0, 0.01, 0.5, 1.0])
+
+
+def allocation(random: Random) -> hush.Allocation:
+    """One step of few or of many, in one round or two."""
+    times = random.choice([1, 1, 1, 2])
+    return hush.Allocation(steps=times * random.choice([2, 5, 30, 400]), times=times)
 
 
 def probabilities(random: Random, size: int) -> list[float]:
@@ -168,6 +175,21 @@ def leaf(random: Random, relation: Relation = Relation.ADD_REMOVE) -> Mechanism:
     return (curve_leaf if random.random() < 0.2 else pair_leaf)(random, relation)
 
 
+def scheme(random: Random) -> Scheme:
+    """A sampling scheme; more often than not Poisson, which covers most."""
+    population = random.randint(2, 1000)
+    options: list[Callable[[], Scheme]] = [
+        lambda: hush.UnequalPoisson([rate(random) for _ in range(random.randint(1, 3))]),
+        lambda: hush.WithoutReplacement(random.randint(0, population), population),
+        lambda: hush.WithReplacement(random.randint(0, population), population),
+        lambda: hush.ShuffledBatches(random.randint(1, 50)),
+        lambda: allocation(random),
+        lambda: hush.Revealed(hush.Poisson(rate=rate(random))),
+        lambda: hush.Revealed(hush.WithoutReplacement(random.randint(0, population), population)),
+    ]
+    return hush.Poisson(rate=rate(random)) if random.random() < 0.5 else random.choice(options)()
+
+
 def expression(random: Random, relation: Relation, depth: int) -> Mechanism:
     """Anything that can be written down, so many combinators deep; some of it is covered by no theorem."""
     if depth == 0:
@@ -178,7 +200,7 @@ def expression(random: Random, relation: Relation, depth: int) -> Mechanism:
         return expression(random, Relation.ADD_REMOVE, depth - 1).under(Relation.REPLACE)
     inner = expression(random, relation, depth - 1)
     if verb == "on":
-        return inner.on(hush.Poisson(rate=rate(random)))
+        return inner.on(scheme(random))
     if verb == "repeat":
         return inner.repeat(random.randint(0, 12))
     if verb == "group":

@@ -4,8 +4,11 @@ from hush.curves.bound import Bound
 from hush.curves.relation import Relation
 from hush.curves.renyi import RenyiCurve
 from hush.errors import HushError, InvalidParameter, NotCovered, NotInstalled
+from hush.mechanisms.allocation import Allocated, Allocation
+from hush.mechanisms.batches import Revealed, ShuffledBatches
 from hush.mechanisms.choice import Exponential, RandomizedResponse, ReportNoisyMax
 from hush.mechanisms.compose import Parallel, Repeat, Sequence
+from hush.mechanisms.fixed_size import WithoutReplacement, WithReplacement
 from hush.mechanisms.group import Group
 from hush.mechanisms.iterate import ConvexLoss, CyclicGradientDescent, NoisyGradientDescent, NoisyIteration
 from hush.mechanisms.local import KaryResponse, LocalDP, LocalRandomizer
@@ -14,21 +17,25 @@ from hush.mechanisms.noise import DiscreteGaussian, DiscreteLaplace, Gaussian, L
 from hush.mechanisms.one_pass import OnePassGradientDescent, RandomStop
 from hush.mechanisms.posterior import BetaPosterior, GaussianPosterior, exponential_family
 from hush.mechanisms.reports import GaussianReport, LaplaceReport, UnaryEncoding
-from hush.mechanisms.sampling import Poisson, Sampled
+from hush.mechanisms.sampling import Poisson, Sampled, UnequalPoisson
 from hush.mechanisms.shuffle import Shuffled
 from hush.mechanisms.skellam import Skellam
 from hush.mechanisms.stated import TCDP, ZCDP, ApproxDP, FromPair, GaussianDP, PureDP, RenyiDP, from_profile
 from hush.questions import chart
 from hush.questions.calibrate import Calibration, calibrate
+from hush.questions.compare_schemes import SchemeComparison, compare_schemes
 from hush.questions.composition import Compositions, compositions
 from hush.questions.explain import explain
 from hush.questions.iteration import IterationGain, iteration_gain
 from hush.questions.serialise import from_json, to_json
 from hush.questions.statement import statement
+from hush.randomness.source import SecureSource, SeededSource, Source
 
 __all__ = [
     "TCDP",
     "ZCDP",
+    "Allocated",
+    "Allocation",
     "ApproxDP",
     "BetaPosterior",
     "Bound",
@@ -69,13 +76,23 @@ __all__ = [
     "RenyiDP",
     "Repeat",
     "ReportNoisyMax",
+    "Revealed",
     "Sampled",
+    "SchemeComparison",
+    "SecureSource",
+    "SeededSource",
     "Sequence",
     "Shuffled",
+    "ShuffledBatches",
     "Skellam",
+    "Source",
     "UnaryEncoding",
+    "UnequalPoisson",
+    "WithReplacement",
+    "WithoutReplacement",
     "calibrate",
     "chart",
+    "compare_schemes",
     "compositions",
     "explain",
     "exponential_family",

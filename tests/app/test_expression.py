@@ -40,6 +40,15 @@ SAME: dict[str, Mechanism] = {
     "tcdp 0.1 20": hush.TCDP(0.1, 20.0),
     "gaussian 1 | group 3": hush.Gaussian(1.0).group(3),
     "gaussian 1 | replace": hush.Gaussian(1.0).under(Relation.REPLACE),
+    "gaussian 1 | without-replacement 5 100 | replace": hush.Gaussian(1.0)
+    .on(hush.WithoutReplacement(5, 100))
+    .under(Relation.REPLACE),
+    "gaussian 1 relation=replace | with-replacement 5 100": hush.Gaussian(1.0, Relation.REPLACE).on(
+        hush.WithReplacement(5, 100)
+    ),
+    "gaussian 1 | shuffled-batches 10 | repeat 2": hush.Gaussian(1.0).on(hush.ShuffledBatches(10)).repeat(2),
+    "gaussian 1 | allocation 10": hush.Gaussian(1.0).on(hush.Allocation(10)),
+    "gaussian 1 | allocation 10 2": hush.Gaussian(1.0).on(hush.Allocation(10, 2)),
     "gaussian 1 | repeat 3 | poisson 0.01": hush.Gaussian(1.0).repeat(3).on(hush.Poisson(rate=0.01)),
     "gaussian 1 | poisson 0.01 | repeat 5; laplace 2": STEP.repeat(5).then(hush.Laplace(2.0)),
     "laplace 2 then gaussian 1 | poisson 0.01 then laplace 2": hush.sequence(
@@ -66,8 +75,8 @@ def test_every_word_is_tried_and_in_the_help() -> None:
         ("", "one of: gaussian"),
         ("gaussian 1;", "one of: gaussian"),
         ("gauss 1", "word='gauss'"),
-        ("gaussian 1 | poison 2", "one of: poisson, shuffled, repeat, group, replace; got word='poison'"),
-        ("gaussian 1 |", "one of: poisson, shuffled, repeat, group, replace"),
+        ("gaussian 1 | poison 2", "group, replace; got word='poison'"),
+        ("gaussian 1 |", "one of: poisson, "),
         ("poisson 0.1", "word='poisson'"),
         ("gaussian", "the form `gaussian NOISE`"),
         ("gaussian 1 2", "the form `gaussian NOISE`"),

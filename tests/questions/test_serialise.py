@@ -50,6 +50,7 @@ EACH: dict[str, Mechanism] = {
     "repeat": STEP.repeat(10**15),
     "sequence": STEP.repeat(3).then(hush.Laplace(2.0), STEP.then(hush.ZCDP(0.1)).repeat(2)),
     "parallel": hush.Laplace(2.0).beside(hush.Laplace(2.0)),
+    "allocated": hush.Gaussian(1.0).on(hush.Allocation(steps=20, times=2)),
     "sampled": hush.Laplace(1.0).repeat(2).on(hush.Poisson(rate=0.0)),
     "group": STEP.repeat(5).group(4),
     "under": STEP.repeat(5).under(Relation.REPLACE),
@@ -65,6 +66,24 @@ EACH: dict[str, Mechanism] = {
     "one_pass_gradient_descent": PASS,
     "random_stop": PASS.stopped_at_random(),
 }
+
+
+EACH_SCHEME: dict[str, Scheme] = {
+    "poisson": hush.Poisson(rate=0.1),
+    "unequal_poisson": hush.UnequalPoisson([0.1, 0.0, 1 / 3]),
+    "without_replacement": hush.WithoutReplacement(3, 10**15),
+    "with_replacement": hush.WithReplacement(3, 10**15),
+    "shuffled_batches": hush.ShuffledBatches(7),
+    "revealed": hush.Revealed(hush.UnequalPoisson([0.1])),
+    "allocation": hush.Allocation(steps=10, times=5),
+}
+
+
+@pytest.mark.parametrize("kind", SCHEMES)
+def test_each_scheme_comes_back_equal(kind: str) -> None:
+    mechanism = hush.Gaussian(1.0).on(EACH_SCHEME[kind])
+    assert hush.from_json(hush.to_json(mechanism)) == mechanism
+    assert f'"kind": "{kind}"' in hush.to_json(mechanism)
 
 
 def final(base: type) -> list[type]:

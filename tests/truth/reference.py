@@ -15,6 +15,7 @@ from pathlib import Path
 
 import hush
 from hush.curves import convert, iteration, stopping
+from hush.curves.loudest import LoudestNormals
 from hush.mechanisms.mechanism import NONE, Counts, exactly
 from hush.numerics.minimum import minimum
 
@@ -414,6 +415,71 @@ def cyclic_distance(case: Case) -> Iterator[Answer]:
     yield of_number((found, found), enclosure(case), 1e-12, "mu")
 
 
+# -- sampling schemes ----
+
+REPLACE = hush.Relation.REPLACE
+
+
+def without_replacement(case: Case) -> Iterator[Answer]:
+    """Both ends are theorems: the interval of hush must be theirs, to the digits that the case trusts."""
+    params = case["params"]
+    scheme = hush.WithoutReplacement(size=round(1e6 * number(params["gamma"])), population=1_000_000)
+    mechanism = gaussian(params).on(scheme).under(REPLACE).repeat(int(params["T"]))
+    bound = mechanism.epsilon(delta=number(params["delta"]))
+    low, high = (float(end) for end in enclosure(case))
+    yield Answer("inside", bound.lower, bound.upper, low, high, high, math.inf)
+    for name, found, end in (("lower", bound.lower, low), ("upper", bound.upper, high)):
+        yield Answer(name, found * (1 - 1e-7), found * (1 + 1e-7), end, end, end, math.inf)
+
+
+def with_replacement(case: Case) -> Iterator[Answer]:
+    params, quantity = case["params"], case["quantity"]
+    n, m, base = int(params["n"]), int(params["m"]), number(params["eps_base"])
+    hit = -math.expm1(m * math.log1p(-1 / n))
+    epsilon = math.log1p(hit * math.expm1(base))
+    if quantity == "eps_prime":
+        yield of_number((epsilon * (1 - 1e-12), epsilon * (1 + 1e-12)), enclosure(case), 1e-9)
+        return
+    make = hush.Laplace if params["mechanism"] == "laplace" else hush.Gaussian
+    mechanism = make(number(params["noise_scale"]), REPLACE).on(hush.WithReplacement(size=m, population=n))
+    bound = mechanism.log_delta(epsilon=epsilon)
+    # the theorem is the upper end, the half-line test of one dataset the lower; epsilon itself is rounded
+    end = bound.lower if case["kind"].endswith("lower") else bound.upper
+    slack = 1e-14 / hit + 1e-11
+    yield of_log_delta((end - slack, end + slack), enclosure(case), 1e-6)
+
+
+def not_secret(case: Case) -> Iterator[Answer]:
+    params = case["params"]
+    base = hush.Gaussian(number(params["sigma"]), REPLACE)
+    bound = base.on(hush.Revealed(hush.Poisson(rate=number(params["q"])))).log_delta(epsilon=number(params["eps"]))
+    yield of_log_delta((bound.lower, bound.upper), enclosure(case), 1e-9)
+
+
+def unequal_rates(case: Case) -> Iterator[Answer]:
+    params = case["params"]
+    rates = [float(rate) for rate in params["rates"].split(",")]
+    epsilon, delta = (float(x) for x in case["value"].split(","))
+    found = convert.amplify(number(params["eps_base"]), 0.0, max(rates))[0]
+    yield of_number((found, found), (case["value"].split(",")[0],) * 2)
+    bound = gaussian(params).on(hush.UnequalPoisson(rates)).log_delta(epsilon=epsilon)
+    slack = 1e-14
+    yield Answer("log delta", bound.lower - slack, bound.upper + slack, *2 * (math.log(delta),), 1.0, 1e-9)
+
+
+def loudest_step(case: Case) -> Iterator[Answer]:
+    """The attack on shuffled batches (2 against 1), and on allocation (1 against 0)."""
+    params = case["params"]
+    unit, steps = 1 / number(params["sigma"]), int(params["T"])
+    loud, quiet = (2 * unit, unit) if case["kind"].startswith("ablq") else (unit, 0.0)
+    epsilon = number(params["eps"])
+    found = LoudestNormals(loud, quiet, steps).log_delta(epsilon)
+    yield of_log_delta(found, enclosure(case), 1e-8)
+    # and shuffled batches are no better than either attack
+    bound = gaussian(params).on(hush.ShuffledBatches(steps=steps)).log_delta(epsilon=epsilon)
+    yield Answer("attack", log_of(case["value"]) - 1e-8, 0.0, bound.lower, bound.upper, 1.0, math.inf)
+
+
 CHECKED: dict[str, Callable[[Case], Iterator[Answer]]] = {
     "rdp_gaussian": renyi_plain,
     "rdp_laplace": renyi_plain,
@@ -460,4 +526,11 @@ CHECKED: dict[str, Callable[[Case], Iterator[Answer]]] = {
     "noisygd_projected_mu": projected_distance,
     "noisygd_projected_mu_paper": projected_distance,
     "noisycgd_strongly_convex_mu": cyclic_distance,
+    "wor_gaussian_replace_one": without_replacement,
+    "with_replacement": with_replacement,
+    "with_replacement_lower": with_replacement,
+    "nonsecret_delta": not_secret,
+    "nonuniform_rate": unequal_rates,
+    "ablq_shuffle_lower": loudest_step,
+    "bnb_max_event_lower": loudest_step,
 }

@@ -26,6 +26,7 @@ examples:
   hush compose "laplace 10" --times 1 10 100 --delta 1e-6 --out compared.svg
   hush chart profile "gaussian 1" "laplace 1" --out profiles.png
   hush figures pictures
+  hush compare --noise 1.0 --steps 1000 --epochs 1 --delta 1e-6
 
 a mechanism is either --noise, --rate and --steps (Gaussian noise on Poisson samples), or an expression:
   gaussian NOISE                      discrete-gaussian SIGMA [SENSITIVITY]    gdp MU
@@ -36,6 +37,8 @@ a mechanism is either --noise, --rate and --steps (Gaussian noise on Poisson sam
   kary-response EPSILON K             unary-encoding EPSILON K
   laplace-report SCALE                gaussian-report DEVIATION
   then any of:  | poisson RATE   | shuffled PEOPLE   | repeat TIMES   | group SIZE   | replace
+                | without-replacement SIZE POPULATION   | with-replacement SIZE POPULATION
+                | shuffled-batches STEPS   | allocation STEPS [TIMES]
   between releases on the same data:  ;  or  then
   relation=replace after the numbers of a release: its noise is set for replacing a record
 """
@@ -130,6 +133,7 @@ def parser() -> Parser:
             added.add_argument("--tolerance", type=float, default=1e-6, help="relative width to seek (1e-6)")
         if name == "statement":
             added.add_argument("--unit", default="record", help="what one record stands for (record)")
+    _add_compare(commands)
     _add_calibrate(command("calibrate", "the noise, rate or steps that just meet a target"))
     _add_compose(command("compose", "what every composition theorem says, side by side"))
     _add_chart(command("chart", "a picture of one or more mechanisms", training=False))
@@ -150,6 +154,18 @@ def _add_iterate(commands: argparse._SubParsersAction) -> None:
         formatter_class=argparse.RawDescriptionHelpFormatter,
     )
     iterate_options.add_options(added)
+
+
+def _add_compare(commands: argparse._SubParsersAction) -> None:
+    text = "one training run under every way to draw its batches: Poisson, fixed size, allocation, shuffled"
+    added = commands.add_parser("compare", help=text, description=text)
+    added.add_argument("--noise", type=float, required=True, help="noise multiplier of each step")
+    added.add_argument(
+        "--steps", type=float, required=True, help="steps in one epoch; each uses 1/steps of the records"
+    )
+    added.add_argument("--epochs", type=float, default=1, help="number of epochs (1)")
+    added.add_argument("--delta", type=float, required=True)
+    added.add_argument("--json", action="store_true", help="print one JSON object")
 
 
 def _add_calibrate(added: argparse.ArgumentParser) -> None:

@@ -90,6 +90,16 @@ ATOMS: dict[str, Word] = {
 PIPES: dict[str, Word] = {
     "poisson": Word(("RATE",), 0, lambda mechanism, rate: mechanism.on(hush.Poisson(rate=rate))),
     "shuffled": Word(("PEOPLE",), 0, hush.Shuffled),
+    "without-replacement": Word(
+        ("SIZE", "POPULATION"), 0, lambda mechanism, *sizes: mechanism.on(hush.WithoutReplacement(*sizes))
+    ),
+    "with-replacement": Word(
+        ("SIZE", "POPULATION"), 0, lambda mechanism, *sizes: mechanism.on(hush.WithReplacement(*sizes))
+    ),
+    "shuffled-batches": Word(("STEPS",), 0, lambda mechanism, steps: mechanism.on(hush.ShuffledBatches(steps))),
+    "allocation": Word(
+        ("STEPS", "TIMES"), 1, lambda m, steps, times=1: m.on(hush.Allocation(steps=steps, times=times))
+    ),
     "repeat": Word(("TIMES",), 0, lambda mechanism, times: mechanism.repeat(times)),
     "group": Word(("SIZE",), 0, lambda mechanism, size: mechanism.group(size)),
     "replace": Word((), 0, lambda mechanism: mechanism.under(Relation.REPLACE)),

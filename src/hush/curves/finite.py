@@ -109,6 +109,22 @@ class FinitePair(Pair):
             mass = np.append(mass, (1 - rate) * self.at_minus_infinity)
         return self._sorted(losses, mass, rate * self.at_infinity, 0.0, BLUR)
 
+    def mix_both(self, rate: float) -> Pair:
+        """The upper half of the mix, its mirror, and what is left at loss 0."""
+        mixed = self.mix(rate)
+        up = mixed.losses > 0
+        losses, mass, mirror = mixed.losses[up], mixed.mass[up], mixed.q_mass[up]
+        rest = 1 - mixed.at_infinity - float(mass.sum()) - float(mirror.sum())
+        if rate == 1 or rest < 0:  # the two halves do not fit together: not a symmetric pair
+            return super().mix_both(rate)
+        return FinitePair(
+            np.concatenate([-losses[::-1], [0.0], losses]),
+            np.concatenate([mirror[::-1], [max(rest, 1e-300)], mass]),
+            mixed.at_infinity,
+            mixed.at_infinity,
+            blur=BLUR,
+        )
+
     def swap(self) -> FinitePair:
         return FinitePair(
             -self.losses[::-1],

@@ -53,6 +53,12 @@ class NormalPair(Pair):
     def mix(self, rate: float) -> NormalPair:
         return NormalPair(_blend(self.above, rate, self.below, 1.0 - rate), self.below, self.spacing)
 
+    def mix_both(self, rate: float) -> Pair:
+        from hush.curves.folded import FoldedNormals
+
+        distance = self.distance
+        return super().mix_both(rate) if distance is None or not 0 < rate < 1 else FoldedNormals(distance, rate)
+
     def swap(self) -> NormalPair:
         return NormalPair(self.below, self.above, self.spacing)
 

@@ -54,6 +54,21 @@ class Pair(ABC):
     def swap(self) -> Pair:
         """(Q, P)."""
 
+    def mix_both(self, rate: float) -> Pair:
+        """The profile of mix(rate) for epsilon >= 0 and its own mirror below: samples of a fixed size, replace-one."""
+        from hush.curves.folded import Folded
+
+        return self if rate == 1 else Folded(self, rate)
+
+    def sketched(self) -> Pair:
+        """A pair above this one that answers quickly at many epsilons, where that is possible."""
+        return self
+
+    @property
+    def alternatives(self) -> tuple[Pair, ...]:
+        """Pairs of which each dominates on its own; the best one depends on the question."""
+        return (self,)
+
     def law(self) -> Law:
         """The loss under P, given that it is finite, as atoms and analytic pieces."""
         raise NotCovered(f"{type(self).__name__} has no analytic law of its loss; it is composed through a table")
@@ -61,6 +76,17 @@ class Pair(ABC):
     def table(self) -> Pair | None:
         """A finite pair above this one, for compositions, where it is known better than by sampling the profile."""
         return None
+
+    def enclosure(self) -> tuple[Pair, Pair]:
+        """Pairs with a law, one that this pair dominates and one that dominates it."""
+        raise NotCovered(
+            f"{type(self).__name__} has no pairs on either side of it; it is composed through a table above"
+        )
+
+    def cover(self) -> Pair:
+        """A pair that dominates this one and has a law that reaches all losses; itself where it has one."""
+        self.law()
+        return self
 
     def epsilon(self, log_delta: float, tolerance: float = 1e-9, floor: float = 0.0) -> Interval:
         """Bounds on the least epsilon >= 0 with delta <= e^log_delta; below the floor an upper bound will do."""

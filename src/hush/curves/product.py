@@ -3,26 +3,30 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass
 from functools import cached_property
+from typing import TYPE_CHECKING
 
 import numpy as np
 
-from hush.curves.finite import FinitePair
 from hush.curves.normal import NormalPair
 from hush.curves.pair import Interval, Pair, Share, exact
 from hush.curves.renyi import ZERO, RenyiCurve
 from hush.curves.routes import FULL, QUICK, ContourRoute, DirectRoute, GridRoute, RenyiRoute, Route
 from hush.errors import NotCovered
-from hush.numerics.grid import Summed
 from hush.numerics.law import UNIT, Array, Law
 from hush.numerics.orders import common_lattice
+
+if TYPE_CHECKING:
+    from hush.curves.tabled import Tabled
 
 FEW = 16
 """Up to so many losses the grid is asked first."""
 MOST_DIRECT = 128
 """Up to so many losses direct convolution may be asked."""
+MANY_ATOMS = 100
+"""A few losses that each have so many atoms, off any lattice, are a table: no line integral of theirs converges."""
 NEAR = 5e-5
 LAST_RESORT = (DirectRoute, RenyiRoute)
 """Routes that are not asked where the interval is already this narrow."""
@@ -37,9 +41,17 @@ class Product(Pair):
     @classmethod
     def of(cls, parts: Iterable[tuple[Pair, int]]) -> Pair:
         """Merge equal pairs, single normals (shifts add in squares) and products; one pair alone stays itself."""
+        known = list(parts)
+        if any(len(pair.alternatives) > 1 for pair, _ in known):
+            from hush.curves.lowest import Lowest
+
+            return Lowest.of(
+                Product.of((choice, times) for choice, (_, times) in zip(chosen, known, strict=True))
+                for chosen in aligned([pair.alternatives for pair, _ in known])
+            )
         counts: dict[Pair, int] = {}
         square = 0.0
-        for pair, times in parts:
+        for pair, times in known:
             for inner, n in pair.parts if isinstance(pair, Product) else ((pair, 1),):
                 distance = inner.distance if isinstance(inner, NormalPair) else None
                 if distance is not None:
@@ -62,7 +74,10 @@ class Product(Pair):
         return sum(n * math.log1p(-min(pair.infinite, 1 - 1e-16)) for pair, n in self.parts)
 
     def mix(self, rate: float) -> Pair:
-        return Mixed(self, Share().mix(rate))
+        return Mixed(self, Share().mix(rate)) if self.parts else self
+
+    def mix_both(self, rate: float) -> Pair:
+        return super().mix_both(rate) if self.parts else self
 
     def swap(self) -> Pair:
         return Product(tuple((pair.swap(), n) for pair, n in self.parts))
@@ -71,6 +86,13 @@ class Product(Pair):
     def laws(self) -> tuple[tuple[Law, int], ...]:
         """The parts' laws with their counts; raises NotCovered where one has none."""
         return tuple((pair.law(), n) for pair, n in self.parts)
+
+    def sketched(self) -> Pair:
+        from hush.curves.table import Sketch
+
+        if not self.parts:
+            return self
+        return Sketch(self if self.analytic else Product(self._tabled.above))
 
     def tails(self, losses: Array) -> tuple[Array, Array, Array, Array]:
         raise NotCovered("the tails of a composed loss are known only through its profile")
@@ -86,7 +108,7 @@ class Product(Pair):
         if not self.parts:
             return exact(math.log(-math.expm1(epsilon))) if epsilon < 0 else (-math.inf, -math.inf)
         if not self.analytic:
-            return self._table_log_delta(epsilon, tolerance)
+            return self._tabled.log_delta(epsilon, tolerance, max(self._best_single(epsilon), self._ends(epsilon)[0]))
         low, high = self._finite_log_delta(epsilon, tolerance)
         if self._log_finite == 0:
             return low, high
@@ -101,7 +123,10 @@ class Product(Pair):
         """The engines, in the order in which they are asked: the contour wants many losses, the grid few."""
         contour = ContourRoute(self.laws)
         quick, full = GridRoute(self.parts, self.laws, QUICK), GridRoute(self.parts, self.laws, FULL)
-        first = (quick, contour) if self.count <= FEW and not common_lattice(self.laws) else (contour, quick)
+        few = self.count <= FEW and not common_lattice(self.laws)
+        first = (quick, contour) if few else (contour, quick)
+        if few and all(len(law.losses) > MANY_ATOMS and not law.pieces for law, _ in self.laws):
+            first = (quick,)
         last = (full, DirectRoute(self.parts)) if self.count <= MOST_DIRECT else (full,)
         return (*first, *last, RenyiRoute(self.laws))
 
@@ -132,8 +157,7 @@ class Product(Pair):
     @cached_property
     def largest_loss(self) -> float:
         """The largest finite loss of the whole, infinity where it has none."""
-        ends = [(float(p.law().losses.max()) if p.infinite else p.max_loss, n) for p, n in self.parts]
-        top = sum(n * end for end, n in ends)
+        top = sum(n * (_largest_atom(pair.law()) if pair.infinite else pair.max_loss) for pair, n in self.parts)
         return top + 4 * UNIT * abs(top)
 
     def _ends(self, epsilon: float) -> Interval:
@@ -159,7 +183,7 @@ class Product(Pair):
         if not self.parts:
             return 0.0, 0.0
         if not self.analytic:
-            return self._table_epsilon(log_delta)
+            return self._tabled.epsilon(log_delta)
         target = log_delta
         if self._log_finite < 0:
             rest = math.exp(log_delta) - self.infinite
@@ -225,35 +249,21 @@ class Product(Pair):
         return bounds
 
     @cached_property
-    def _above(self) -> tuple[GridRoute, float]:
-        """Tables above the parts that have no analytic law, as a route; and the log of their finite mass."""
-        tables = tuple((pair if _analytic(pair) else tabulate(pair), n) for pair, n in self.parts)
-        finite = sum(n * math.log1p(-min(pair.infinite, 1 - 1e-16)) for pair, n in tables)
-        return GridRoute(tables, tuple((pair.law(), n) for pair, n in tables), QUICK), finite
+    def _tabled(self) -> Tabled:
+        from hush.curves.tabled import Tabled
 
-    def _table_log_delta(self, epsilon: float, tolerance: float) -> Interval:
-        route, finite = self._above
-        high = finite + route.log_delta(epsilon, tolerance)[1]
-        if finite < 0:
-            high = float(np.logaddexp(high, math.log(-math.expm1(finite))))
-        low = max(self._best_single(epsilon), self._ends(epsilon)[0])
-        return low, max(low, min(high, 0.0))
-
-    def _table_epsilon(self, log_delta: float) -> Interval:
-        route, finite = self._above
-        low = max(pair.epsilon(log_delta, 1e-4)[0] for pair, _ in self.parts)
-        rest = math.exp(log_delta) + math.expm1(finite)
-        if rest <= 1e-9 * math.exp(log_delta):
-            return low, math.inf
-        return low, max(low, route.epsilon(math.log(rest * (1 - 1e-9)) - finite, 1e-4)[1])
+        return Tabled(self.parts)
 
 
-def _analytic(pair: Pair) -> bool:
-    try:
-        pair.law()
-    except NotCovered:
-        return False
-    return True
+def aligned(choices: Sequence[tuple[Pair, ...]]) -> list[tuple[Pair, ...]]:
+    """The first of each, the second of each, ..., as long as one has more; the last of the others stands in."""
+    longest = max(len(some) for some in choices) if all(choices) else 0
+    return [tuple(some[min(k, len(some) - 1)] for some in choices) for k in range(longest)]
+
+
+def _largest_atom(law: Law) -> float:
+    """The largest loss of a law of atoms alone; infinity where there are pieces."""
+    return math.inf if law.pieces else float(law.losses.max())
 
 
 @dataclass(frozen=True)
@@ -287,10 +297,15 @@ class Mixed(Pair):
         low, high = self.base.epsilon(target, tolerance)
         return log1p_times_expm1(rate, low) * (1 - 4e-14), log1p_times_expm1(rate, high)
 
+    def sketched(self) -> Pair:
+        return Mixed(self.base.sketched(), self.share)
+
     def tails(self, losses: Array) -> tuple[Array, Array, Array, Array]:
         raise NotCovered("the tails of a sampled composition are known only through its profile")
 
     def renyi(self, order: float) -> Interval:
+        from hush.curves.table import tabulate
+
         return 0.0, tabulate(self).renyi(order)[1]
 
 
@@ -337,73 +352,8 @@ class Largest(Pair):
     def curve(self) -> RenyiCurve:
         return RenyiCurve.largest(part.curve() for part in self.parts)
 
+    def sketched(self) -> Pair:
+        return Largest(tuple(part.sketched() for part in self.parts))
+
     def tails(self, losses: Array) -> tuple[Array, Array, Array, Array]:
         raise NotCovered("the largest of several profiles has no tails of its own")
-
-
-@dataclass(frozen=True)
-class Sketch(Pair):
-    """A product seen through two lattice laws above it: quick upper bounds at many epsilons."""
-
-    product: Product
-
-    @property
-    def infinite(self) -> float:
-        return self.product.infinite
-
-    def swap(self) -> Pair:
-        return self._mirror
-
-    @cached_property
-    def _mirror(self) -> Pair:
-        swapped = self.product.swap()
-        return Sketch(swapped) if isinstance(swapped, Product) else swapped
-
-    def mix(self, rate: float) -> Pair:
-        return Mixed(self, Share().mix(rate))
-
-    def tails(self, losses: Array) -> tuple[Array, Array, Array, Array]:
-        raise NotCovered("a sketch gives upper bounds only")
-
-    @cached_property
-    def _composed(self) -> tuple[Summed, ...]:
-        route = GridRoute(self.product.parts, self.product.laws)
-        return tuple(route.bracket(1 << 16, log_delta).upper for log_delta in (-1.0, -12.0, -26.0))
-
-    def log_delta(self, epsilon: float, tolerance: float = 1e-4) -> Interval:
-        upper = min(composed.log_delta(epsilon, 1) for composed in self._composed)
-        if self.infinite:
-            upper = float(np.logaddexp(math.log(self.infinite), upper))
-        return -math.inf, min(upper, 0.0)
-
-    def epsilon(self, log_delta: float, tolerance: float = 1e-4, floor: float = 0.0) -> Interval:
-        return 0.0, RenyiRoute(self.product.laws).epsilon(log_delta, tolerance)[1]
-
-
-def _sketched(pair: Pair) -> Pair:
-    """The pair with every composition inside it replaced by its sketch, where that is possible."""
-    if isinstance(pair, Product):
-        return Sketch(pair) if pair.analytic else pair
-    if isinstance(pair, Mixed):
-        return Mixed(_sketched(pair.base), pair.share)
-    if isinstance(pair, Largest):
-        return Largest(tuple(_sketched(part) for part in pair.parts))
-    return pair
-
-
-def tabulate(pair: Pair, points: int = 300) -> FinitePair:
-    """A finite pair above any pair: upper bounds on its profile at many epsilons, joined by lines."""
-    if isinstance(own := pair.table(), FinitePair):
-        return own
-    sketch, mirror = _sketched(pair), _sketched(pair.swap())
-    reaches = []
-    for side in (sketch, mirror):
-        log_delta = math.log(max(1e-13, side.infinite * (1 + 1e-6)))
-        reaches.append(max(side.epsilon(log_delta, 1e-3)[1], 1e-9))
-    if not all(math.isfinite(reach) for reach in reaches):
-        raise NotCovered("a table of this profile needs a finite epsilon at some delta below 1")
-    steps = np.concatenate([np.linspace(0, 1.1, points // 2), np.geomspace(1e-4, 0.1, points // 10)])
-    sides = [reach * steps for reach in reaches]
-    epsilons = np.unique(np.concatenate([sides[0], -sides[1]]))
-    deltas = np.array([math.exp(sketch.log_delta(float(e), 1e-4)[1]) for e in epsilons])
-    return FinitePair.from_profile(epsilons, np.maximum(deltas, -np.expm1(np.minimum(epsilons, 0.0))))

@@ -196,18 +196,33 @@ def _source(pair: Pair, times: int) -> grid.Source:
     """The loss given that it is finite, with its atoms apart."""
     law = pair.law()
     if not law.pieces:
-        return grid.Source(None, law.losses, law.masses, times)
+        return grid.Source(None, law.losses, law.masses, times, law.lattice)
+    whole = _finite_tails(pair) if pair.infinite else pair.tails
     if not len(law.losses):
-        return grid.Source(pair.tails, law.losses, law.masses, times)
+        return grid.Source(whole, law.losses, law.masses, times)
     order = np.argsort(law.losses)
     atoms = FinitePair(law.losses[order], law.masses[order])
 
     def tails(losses: Array) -> tuple[Array, Array, Array, Array]:
-        pairs = zip(pair.tails(losses), atoms.tails(losses), strict=True)
+        pairs = zip(whole(losses), atoms.tails(losses), strict=True)
         p_up, q_up, p_down, q_down = (np.maximum(whole - part, 0.0) for whole, part in pairs)
         return p_up, q_up, p_down, q_down
 
     return grid.Source(tails, law.losses, law.masses, times)
+
+
+def _finite_tails(pair: Pair) -> grid.Tails:
+    """Tails of the loss given, under P, that it is finite; what Q has where P has nothing is left out."""
+    p_top, _, _, q_bottom = (float(part[place]) for part, place in zip(pair.tails(ENDS), (1, 0, 0, 0), strict=True))
+
+    def tails(losses: Array) -> tuple[Array, Array, Array, Array]:
+        p_up, q_up, p_down, q_down = pair.tails(losses)
+        return tuple(x / (1 - p_top) for x in (np.maximum(p_up - p_top, 0.0), q_up, p_down, q_down - q_bottom))
+
+    return tails
+
+
+ENDS = np.array([-1e300, 1e300])
 
 
 def _root(excess: Callable[[float], float], limit: float, width: float) -> float:

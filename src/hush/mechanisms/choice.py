@@ -16,7 +16,8 @@ from hush.curves.renyi_sampling import poisson_sample
 from hush.curves.segment import SegmentPair
 from hush.errors import InvalidParameter, NotCovered
 from hush.mechanisms.checks import count, number
-from hush.mechanisms.mechanism import Counts, Leaf, Mechanism, Step, settled
+from hush.mechanisms.leaf import Leaf
+from hush.mechanisms.mechanism import Counts, Step, against_nothing, one_replaced, settled
 from hush.mechanisms.stated import PureDP
 
 
@@ -121,9 +122,17 @@ class BoundedRange(Leaf):
             raise NotCovered(f"{self}: a range of {range_:g} is beyond 500")
         return SegmentPair.bounded_range(range_)
 
-    def attained(self) -> Mechanism:
-        """Randomized response of half the epsilon has this range."""
-        return PureDP(epsilon=self.range_ / 2, relation=self.relation)
+    @property
+    def curve_beats_pair(self) -> bool:
+        return True
+
+    def attained(self, removed: Counts, added: Counts, alone: bool) -> tuple[Pair, ...]:
+        """Each point of the envelope is attained; composed, randomized response of half the epsilon has this range."""
+        if one_replaced(removed, added):
+            return against_nothing(self, removed[1], alone)
+        if alone:
+            return (self.pair(removed, added),)
+        return (PureDP(epsilon=self.range_ / 2, relation=self.relation).pair(removed, added),)
 
     def curve(self, removed: Counts, added: Counts) -> RenyiCurve:
         r, a = settled(removed), settled(added)

@@ -2,11 +2,11 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Callable, Iterable
 from dataclasses import dataclass, field
 
 from hush.curves.pair import Pair
-from hush.curves.product import Product
+from hush.curves.product import Product, aligned
 from hush.curves.relation import Relation
 from hush.curves.renyi import ZERO, RenyiCurve
 from hush.curves.renyi_sampling import poisson_sample
@@ -18,8 +18,11 @@ from hush.mechanisms.mechanism import (
     Counts,
     Mechanism,
     Step,
+    against_nothing,
     exactly,
     largest_pair,
+    one_replaced,
+    replaced_on_a_sample,
     require,
     same_relation,
     settled,
@@ -30,20 +33,32 @@ COMPOSITION = (
     "where only Rényi curves are known they add: Mironov 2017, Prop. 1"
 )
 
+Ask = Callable[[Mechanism, Counts, Counts, bool], tuple[Pair, ...]]
+"""Pairs of a part, for the records removed from it and added to it, alone or not."""
 
-def _sampled(whole: Mechanism, removed: Counts, added: Counts) -> Pair | None:
-    """One sample, then a whole composition on it: the composition's pair, mixed; None where the counts are settled."""
+
+def _sampled(
+    removed: Counts, added: Counts, whole: Callable[[Counts, Counts], tuple[Pair, ...]]
+) -> tuple[Pair, ...] | None:
+    """One sample, then a whole composition on it: the composition's pairs, mixed; None where the counts are settled."""
     r, a = settled(removed), settled(added)
     if r is not None and a is not None:
         return None
     if a == 0 and len(removed) == 2:
-        return whole.pair(exactly(1), NONE).mix(removed[1])
+        return tuple(pair.mix(removed[1]) for pair in whole(exactly(1), NONE))
     if r == 0 and len(added) == 2:
-        return whole.pair(NONE, exactly(1)).swap().mix(added[1]).swap()
+        return tuple(pair.swap().mix(added[1]).swap() for pair in whole(NONE, exactly(1)))
     raise NotCovered(
-        "one sample of a composition is covered for one record added or removed; "
-        "for groups or replacement sample each step on its own"
+        "one sample of a composition is covered for one record added, removed or replaced; "
+        "for groups sample each step on its own"
     )
+
+
+def _chosen(parts: Iterable[tuple[tuple[Pair, ...], int]]) -> tuple[Pair, ...]:
+    """Products of what the parts attain: the first of each, the second of each, ..., as long as some part has more."""
+    known = list(parts)
+    times = [n for _, n in known]
+    return tuple(Product.of(zip(chosen, times, strict=True)) for chosen in aligned([members for members, _ in known]))
 
 
 def _sampled_curve(whole: Mechanism, removed: Counts, added: Counts) -> RenyiCurve | None:
@@ -78,8 +93,10 @@ class Repeat(Mechanism):
     def pair(self, removed: Counts, added: Counts) -> Pair:
         if self.times == 0:
             return IDENTITY
-        mixed = _sampled(self, removed, added)
-        return mixed if mixed is not None else Product.of([(self.inner.pair(removed, added), self.times)])
+        if one_replaced(removed, added):
+            return replaced_on_a_sample(self, removed[1])
+        mixed = _sampled(removed, added, lambda r, a: (self.pair(r, a),))
+        return mixed[0] if mixed else Product.of([(self.inner.pair(removed, added), self.times)])
 
     def curve(self, removed: Counts, added: Counts) -> RenyiCurve:
         if self.times == 0:
@@ -87,8 +104,17 @@ class Repeat(Mechanism):
         mixed = _sampled_curve(self, removed, added)
         return mixed if mixed is not None else self.times * self.inner.curve(removed, added)
 
-    def attained(self) -> Mechanism:
-        return Repeat.of(self.inner.attained(), self.times)
+    @property
+    def curve_beats_pair(self) -> bool:
+        return self.inner.curve_beats_pair
+
+    def attained(self, removed: Counts, added: Counts, alone: bool) -> tuple[Pair, ...]:
+        if self.times == 0:
+            return (IDENTITY,)
+        if one_replaced(removed, added):
+            return against_nothing(self, removed[1], alone)
+        mixed = _sampled(removed, added, lambda r, a: self.attained(r, a, alone))
+        return _chosen([(self.inner.attained(removed, added, False), self.times)]) if mixed is None else mixed
 
     def derivation(self) -> Step:
         return Step(
@@ -130,8 +156,10 @@ class Sequence(Mechanism):
         return cls(parts)
 
     def pair(self, removed: Counts, added: Counts) -> Pair:
-        mixed = _sampled(self, removed, added)
-        return mixed if mixed is not None else Product.of((m.pair(removed, added), n) for m, n in self.parts)
+        if one_replaced(removed, added):
+            return replaced_on_a_sample(self, removed[1])
+        mixed = _sampled(removed, added, lambda r, a: (self.pair(r, a),))
+        return mixed[0] if mixed else Product.of((m.pair(removed, added), n) for m, n in self.parts)
 
     def curve(self, removed: Counts, added: Counts) -> RenyiCurve:
         mixed = _sampled_curve(self, removed, added)
@@ -139,8 +167,15 @@ class Sequence(Mechanism):
             return mixed
         return sum((n * m.curve(removed, added) for m, n in self.parts), ZERO)
 
-    def attained(self) -> Mechanism:
-        return Sequence.of(Repeat.of(m.attained(), n) for m, n in self.parts)
+    @property
+    def curve_beats_pair(self) -> bool:
+        return any(part.curve_beats_pair for part, _ in self.parts)
+
+    def attained(self, removed: Counts, added: Counts, alone: bool) -> tuple[Pair, ...]:
+        if one_replaced(removed, added):
+            return against_nothing(self, removed[1], alone)
+        mixed = _sampled(removed, added, lambda r, a: self.attained(r, a, alone))
+        return _chosen((m.attained(removed, added, False), n) for m, n in self.parts) if mixed is None else mixed
 
     def derivation(self) -> Step:
         return Step(
@@ -179,22 +214,30 @@ class Parallel(Mechanism):
             return largest_pair(part.pair(removed, added) for part in self.parts)
         if (r, a) != (1, 1):
             raise NotCovered("side by side, several records changed: a group may be spread over the parts in any way")
-        options = [part.pair(removed, added) for part in self.parts]
-        options += [
-            Product.of([(one.pair(removed, NONE), 1), (other.pair(NONE, added), 1)])
-            for one in self.parts
-            for other in self.parts
-        ]
-        return largest_pair(options)
+        return largest_pair(self._options(removed, added, lambda part, r, a, alone: (part.pair(r, a),), False))
+
+    def _options(self, removed: Counts, added: Counts, ask: Ask, alone: bool) -> list[Pair]:
+        """The record stays in one part, or (replaced) leaves one and enters another."""
+        options = [pair for part in self.parts for pair in ask(part, removed, added, alone)]
+        if 0 not in (settled(removed), settled(added)):
+            moves = [(one, other) for one in self.parts for other in self.parts]
+            for one, other in moves:
+                options += _chosen([(ask(one, removed, NONE, False), 1), (ask(other, NONE, added, False), 1)])
+        return options
 
     def curve(self, removed: Counts, added: Counts) -> RenyiCurve:
         if 0 in (settled(removed), settled(added)) and max(len(removed), len(added)) <= 2:
             return RenyiCurve.largest(part.curve(removed, added) for part in self.parts)
         raise NotCovered("a Rényi bound side by side is known for one record added or removed")
 
-    def attained(self) -> Mechanism:
-        parts = tuple(part.attained() for part in self.parts)
-        return self if parts == self.parts else Parallel(parts)
+    @property
+    def curve_beats_pair(self) -> bool:
+        return any(part.curve_beats_pair for part in self.parts)
+
+    def attained(self, removed: Counts, added: Counts, alone: bool) -> tuple[Pair, ...]:
+        self.pair(removed, added)  # raises where nothing is known
+        options = self._options(removed, added, lambda part, r, a, alone: part.attained(r, a, alone), alone)
+        return (largest_pair(options),) if alone else tuple(dict.fromkeys(options))
 
     def derivation(self) -> Step:
         return Step(

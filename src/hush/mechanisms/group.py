@@ -41,8 +41,12 @@ class Group(Mechanism):
     def curve(self, removed: Counts, added: Counts) -> RenyiCurve:
         return self.inner.curve(self._spread(removed), self._spread(added))
 
-    def attained(self) -> Mechanism:
-        return Group.of(self.inner.attained(), self.size)
+    @property
+    def curve_beats_pair(self) -> bool:
+        return self.inner.curve_beats_pair
+
+    def attained(self, removed: Counts, added: Counts, alone: bool) -> tuple[Pair, ...]:
+        return self.inner.attained(self._spread(removed), self._spread(added), alone)
 
     def derivation(self) -> Step:
         return Step(
@@ -84,8 +88,15 @@ class Under(Mechanism):
     def curve(self, removed: Counts, added: Counts) -> RenyiCurve:
         return self.inner.curve(removed, added)
 
-    def attained(self) -> Mechanism:
-        return Under.of(self.inner.attained(), self.relation)
+    @property
+    def curve_beats_pair(self) -> bool:
+        return self.inner.curve_beats_pair
+
+    def attained(self, removed: Counts, added: Counts, alone: bool) -> tuple[Pair, ...]:
+        return self.inner.attained(removed, added, alone)
+
+    def copies(self, counts: Counts) -> Pair:
+        return self.inner.copies(counts)
 
     def derivation(self) -> Step:
         return Step(

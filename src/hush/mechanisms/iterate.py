@@ -18,7 +18,8 @@ from hush.curves.relation import Relation
 from hush.curves.renyi import ZERO, RenyiCurve
 from hush.errors import InvalidParameter, NotCovered
 from hush.mechanisms.checks import count, number
-from hush.mechanisms.mechanism import IDENTITY, Counts, Leaf, Mechanism, Step, settled
+from hush.mechanisms.leaf import Leaf
+from hush.mechanisms.mechanism import IDENTITY, Counts, Mechanism, Step, settled
 from hush.mechanisms.stated import GaussianDP
 from hush.numerics.law import UNIT
 
@@ -73,9 +74,14 @@ class LastIterate(Leaf):
         size = self.steps(r, a) * max(self.mu()[1], iteration.SMALLEST_SCALE if self.composed_mu() else 0.0)
         return RenyiCurve.linear(size * size / 2 * (1 + 4 * UNIT)) if size else ZERO
 
-    def attained(self) -> Mechanism:
+    @property
+    def curve_beats_pair(self) -> bool:
+        return True
+
+    def attained(self, removed: Counts, added: Counts, alone: bool) -> tuple[Pair, ...]:
+        """Some run is that far from its neighbour; of smaller distances, and where none is known, nothing is said."""
         low = self.mu()[0]
-        return gaussian_of(low, self.relation) if low >= LEAST_MU else self.repeat(0)
+        return gaussian_of(low, self.relation).attained(removed, added, alone) if low >= LEAST_MU else (IDENTITY,)
 
 
 @dataclass(frozen=True, kw_only=True)

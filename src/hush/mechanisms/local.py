@@ -26,7 +26,8 @@ from hush.curves.relation import Relation
 from hush.curves.shuffled import HoeffdingBlanket, Named
 from hush.errors import InvalidParameter
 from hush.mechanisms.checks import count, number
-from hush.mechanisms.mechanism import Leaf, Step
+from hush.mechanisms.leaf import Leaf
+from hush.mechanisms.mechanism import Step
 
 if TYPE_CHECKING:
     from hush.mechanisms.shuffle import Shuffled

@@ -6,7 +6,7 @@ import math
 from abc import ABC, abstractmethod
 from collections.abc import Iterable
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, ClassVar
+from typing import TYPE_CHECKING
 
 import numpy as np
 
@@ -15,8 +15,6 @@ from hush.curves.pair import Pair
 from hush.curves.product import Largest, Product
 from hush.curves.relation import Relation
 from hush.curves.renyi import RenyiCurve
-from hush.curves.renyi_sampling import poisson_mirrored
-from hush.curves.segment import SegmentPair
 from hush.curves.tradeoff import profile_to_tradeoff
 from hush.errors import InvalidParameter, NotCovered
 from hush.mechanisms.checks import delta_in_range, number
@@ -29,8 +27,8 @@ Counts = tuple[float, ...]
 
 NONE: Counts = (1.0,)
 
-WHOLE_ORDERS = 100_000
-"""Reach of a curve that is cheap at all whole orders."""
+NO_CURVE = RenyiCurve.constant(math.inf)
+"""Where nothing is known of a Rényi divergence."""
 
 IDENTITY = Product(())
 """The pair of two equal distributions."""
@@ -81,14 +79,29 @@ class Mechanism(ABC):
         """Upper bounds on the Rényi divergence of every order, for the same neighbours."""
         return self.pair(removed, added).curve()
 
-    def attained(self) -> Mechanism:
-        """A mechanism that meets the same declaration and whose pair stays exact when it is composed.
+    def attained(self, removed: Counts, added: Counts, alone: bool) -> tuple[Pair, ...]:
+        """Pairs that some mechanism of the same declaration attains for these neighbours: lower bounds come from them.
 
-        It is this one, unless the pair is an envelope of many, which is exact alone but not composed, or bounds the
-        truth from above only: then lower bounds come from the member (from nothing at all, where none is known), and
-        the Rényi curve may beat the pair from above.
+        Alone, it is enough that each epsilon has such a mechanism. Otherwise each pair must belong to one mechanism, so
+        that it stays attained when composed. It is the pair itself, unless that is an envelope of many or just a bound.
         """
-        return self
+        return (self.pair(removed, added),)
+
+    @property
+    def curve_beats_pair(self) -> bool:
+        """Whether the Rényi curve says things that the pair does not: worth asking both."""
+        return False
+
+    def copies(self, counts: Counts) -> Pair:
+        """The attained pair where a replaced record is in the data 0, 1, 2, ... times, all others like the new one."""
+        raise NotCovered(f"{self} with a random number of copies of one record: only Gaussian noise knows its pair")
+
+    def allocated(self, steps: int) -> Pair:
+        """The pair where a removed record took part in one of so many steps of this mechanism, drawn at random."""
+        raise NotCovered(
+            f"{self} under random allocation: the pair is known for Gaussian noise, its sensitivity stated for adding "
+            "or removing one record. Nearest: hush.Poisson"
+        )
 
     # -- algebra ---------------------------------------------------------------------------------------------
 
@@ -161,29 +174,20 @@ class Mechanism(ABC):
         for _, removed, added in self.neighbours():
             try:
                 pair = self.pair(removed, added)
-                a, b = pair.epsilon(log_delta, tolerance, low)
-                if self._only_above(pair):
-                    a = self.attained().pair(removed, added).epsilon(log_delta, tolerance)[0]
-                    b = max(a, min(b, self._rival(removed, added).epsilon_at(log_delta)))
-                if _cut_off(pair) and delta < CUT_OFF:
-                    a = 0.0
             except NotCovered:
                 a, b, route = 0.0, self.curve(removed, added).epsilon_at(log_delta), "Rényi"
+            else:
+                a, b = pair.epsilon(log_delta, tolerance, low)
+                members = self._members(removed, added)
+                if members != (pair,):
+                    a = max((member.epsilon(log_delta, tolerance)[0] for member in members), default=0.0)
+                    b = max(a, min(b, self._other_curve(removed, added).epsilon_at(log_delta)))
+                if delta < CUT_OFF and any(map(_cut_off, members)):
+                    a = 0.0
             low, high = max(low, a), max(high, b)
         if route == "pair" and low == 0 and high > 0:
             route = "pair, upper bound only"
         return Bound(low, high, "epsilon", delta=delta, relation=self.relation, route=route)
-
-    def _only_above(self, pair: Pair) -> bool:
-        """Whether the pair bounds the truth from above only; envelopes of a bounded range are exact, if taken alone."""
-        return not isinstance(pair, SegmentPair) and self.attained() != self
-
-    def _rival(self, removed: Counts, added: Counts) -> RenyiCurve:
-        """The Rényi curve, which may beat such a pair; infinite where none is known."""
-        try:
-            return self.curve(removed, added)
-        except NotCovered:
-            return RenyiCurve.constant(math.inf)
 
     def log_delta(self, *, epsilon: float, tolerance: float = 1e-6) -> Bound:
         """log of delta(epsilon), for what floats cannot hold.
@@ -210,19 +214,34 @@ class Mechanism(ABC):
             high = math.ulp(0.0)
         return Bound(low, high, "delta", epsilon=bound.epsilon, relation=self.relation, route=bound.route)
 
+    def _members(self, removed: Counts, added: Counts, alone: bool = True) -> tuple[Pair, ...]:
+        try:
+            return self.attained(removed, added, alone)
+        except NotCovered:
+            return ()
+
+    def _other_curve(self, removed: Counts, added: Counts) -> RenyiCurve:
+        """The Rényi curve, where it may beat the pair; else an infinite one."""
+        try:
+            return self.curve(removed, added) if self.curve_beats_pair else NO_CURVE
+        except NotCovered:
+            return NO_CURVE
+
     def _log_delta(self, epsilon: float, tolerance: float) -> tuple[float, float, str]:
         low, high, route = -math.inf, -math.inf, "pair"
         for _, removed, added in self.neighbours():
             try:
                 pair = self.pair(removed, added)
-                a, b = pair.log_delta(epsilon, tolerance)
-                if self._only_above(pair):
-                    a = self.attained().pair(removed, added).log_delta(epsilon, tolerance)[0]
-                    b = max(a, min(b, self._rival(removed, added).log_delta(epsilon=epsilon)))
-                if _cut_off(pair) and a < math.log(CUT_OFF):
-                    a = -math.inf
             except NotCovered:
                 a, b, route = -math.inf, self.curve(removed, added).log_delta(epsilon=epsilon), "Rényi"
+            else:
+                a, b = pair.log_delta(epsilon, tolerance)
+                members = self._members(removed, added)
+                if members != (pair,):
+                    a = max((member.log_delta(epsilon, tolerance)[0] for member in members), default=-math.inf)
+                    b = max(a, min(b, self._other_curve(removed, added).log_delta(epsilon=epsilon)))
+                if a < math.log(CUT_OFF) and any(map(_cut_off, members)):
+                    a = -math.inf
             low, high = max(low, a), max(high, b)
         return low, high, route
 
@@ -265,10 +284,11 @@ class Mechanism(ABC):
                 curve = self.curve(removed, added)
                 low, route = (low if name == "add" else min(low, curve.tradeoff(false_positive_rate=rate))), "Rényi"
                 continue
+            members = self._members(removed, added, alone=False)
             a, b = profile_to_tradeoff((pair.swap() if name == "add" else pair).profile(), rate)
-            if self._only_above(pair):
-                member = self.attained().pair(removed, added)
-                b = profile_to_tradeoff((member.swap() if name == "add" else member).profile(), rate)[1]
+            if members != (pair,):
+                found = [profile_to_tradeoff((m.swap() if name == "add" else m).profile(), rate) for m in members]
+                b = min((upper for _, upper in found), default=1 - rate)
             low, high = min(low, a), min(high, b)
         return Bound(low, high, "false negative rate", relation=self.relation, route=route)
 
@@ -302,57 +322,26 @@ def _tolerance(tolerance: float) -> float:
     return number("A question", "1e-12 <= tolerance <= 0.1", 1e-12, 0.1, tolerance=tolerance)
 
 
-class Leaf(Mechanism):
-    """A mechanism that stands for itself: it knows its pair at whole numbers of changed records."""
+def one_replaced(removed: Counts, added: Counts) -> bool:
+    """Whether one record is replaced on a sample that holds either with the same probability."""
+    return len(removed) == 2 and removed == added and 0 < removed[0] < 1
 
-    attains_curve: ClassVar[bool] = False
-    """Whether it declares datasets, all records alike but those that differ, which attain its curve at every order."""
-    mirrored: ClassVar[bool] = False
-    """Whether it declares that any two neighbouring outputs are mirror images: odd Pearson-Vajda divergences >= 0."""
 
-    @abstractmethod
-    def at(self, removed: int, added: int) -> Pair:
-        """The pair where all of the records that differ take part."""
+def replaced_on_a_sample(inner: Mechanism, rate: float) -> Pair:
+    """One record replaced, each version drawn at this rate: P = (1-q)R + q P1 against Q = (1-q)R + q Q1.
 
-    def mixture(self, removed: Counts, added: Counts) -> Pair:
-        """The pair where the number of records that take part is random and not just 0 or 1."""
-        raise NotCovered(
-            f"{self} sampled with several records changed, or replaced: no pair is known. Covered: one record "
-            "added or removed, and Gaussian or discrete noise for groups and replacement"
-        )
+    Advanced joint convexity (Balle, Barthe, Gaboardi 2018, Thm 2) leaves the hockey sticks of P1 against R (a removal)
+    and of P1 against Q1 (a replacement): the larger of the two, mixed, is an upper bound; both orders are neighbours.
+    """
+    one = exactly(1)
+    return largest_pair((inner.pair(one, one), inner.pair(one, NONE))).mix_both(rate)
 
-    def pair(self, removed: Counts, added: Counts) -> Pair:
-        r, a = settled(removed), settled(added)
-        if r is not None and a is not None:
-            return IDENTITY if r == a == 0 else self.at(r, a)
-        if a == 0 and len(removed) == 2:
-            return self.at(1, 0).mix(removed[1])
-        if r == 0 and len(added) == 2:
-            return self.at(0, 1).swap().mix(added[1]).swap()
-        return self.mixture(removed, added)
 
-    def curve(self, removed: Counts, added: Counts) -> RenyiCurve:
-        curve = super().curve(removed, added)
-        r, a = settled(removed), settled(added)
-        if r is not None and a is not None:
-            return curve.declaring(attained=self.attains_curve, mirrored=self.mirrored)
-        rate = removed[1] if a == 0 and len(removed) == 2 else added[1] if r == 0 and len(added) == 2 else None
-        plain = self.curve(exactly(1), NONE) if rate is not None and self.mirrored else None
-        if rate is None or plain is None or plain.reach < WHOLE_ORDERS:
-            return curve
-        # at whole orders the theorem is exact and a plain sum, which keeps its digits where little is revealed
-        return RenyiCurve.least([curve, poisson_mirrored(plain, rate)])
-
-    def steps(self, removed: int, added: int) -> int:
-        """How many units of sensitivity the neighbours are apart."""
-        if self.relation is Relation.ADD_REMOVE:
-            return removed + added
-        if removed != added:
-            raise NotCovered(
-                f"{self} is stated for replace-one: adding or removing a record is not covered. "
-                "State its noise under ADD_REMOVE instead"
-            )
-        return removed
+def against_nothing(inner: Mechanism, rate: float, alone: bool) -> tuple[Pair, ...]:
+    """What is attained of that: the new record adds nothing, so Q = R; or the old one does."""
+    one = exactly(1)
+    up = tuple(pair.mix(rate) for pair in inner.attained(one, NONE, alone))
+    return (*up, *(pair.swap().mix(rate).swap() for pair in inner.attained(NONE, one, alone)))
 
 
 def largest_pair(pairs: Iterable[Pair]) -> Pair:

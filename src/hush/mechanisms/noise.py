@@ -8,6 +8,7 @@ from typing import ClassVar
 
 import numpy as np
 
+from hush.curves.allocation import AllocationPair
 from hush.curves.finite import FinitePair
 from hush.curves.normal import NormalPair
 from hush.curves.pair import Pair
@@ -15,7 +16,8 @@ from hush.curves.relation import Relation
 from hush.curves.segment import SegmentPair
 from hush.errors import InvalidParameter, NotCovered
 from hush.mechanisms.checks import count, number
-from hush.mechanisms.mechanism import Counts, Leaf, Step
+from hush.mechanisms.leaf import Leaf
+from hush.mechanisms.mechanism import Counts, Step
 
 
 def _relation(who: str, relation: object) -> Relation:
@@ -53,12 +55,23 @@ class Gaussian(Leaf):
         object.__setattr__(self, "noise_multiplier", value)
         _relation("Gaussian", self.relation)
 
+    exact_mixture = True
+
     def at(self, removed: int, added: int) -> Pair:
         return NormalPair.shifted(self.steps(removed, added) / self.noise_multiplier)
 
     def mixture(self, removed: Counts, added: Counts) -> Pair:
         above, below = _sides(self, removed, added, 1 / self.noise_multiplier)
         return NormalPair(tuple(sorted(above.items())), tuple(sorted(below.items())))
+
+    def copies(self, counts: Counts) -> Pair:
+        unit = self.steps(1, 1) / self.noise_multiplier
+        return NormalPair(tuple((unit * k, weight) for k, weight in enumerate(counts) if weight > 0), ((0.0, 1.0),))
+
+    def allocated(self, steps: int) -> Pair:
+        if self.relation is Relation.REPLACE:
+            return super().allocated(steps)
+        return AllocationPair(1 / self.noise_multiplier, steps)
 
     def derivation(self) -> Step:
         return Step(
@@ -128,6 +141,8 @@ class DiscreteGaussian(Leaf):
         object.__setattr__(self, "sensitivity", count("DiscreteGaussian", 1, sensitivity=self.sensitivity))
         _relation("DiscreteGaussian", self.relation)
 
+    exact_mixture = True
+
     def at(self, removed: int, added: int) -> Pair:
         return NormalPair.shifted(self.steps(removed, added) * self.sensitivity / self.sigma, 1 / self.sigma)
 
@@ -168,6 +183,8 @@ class DiscreteLaplace(Leaf):
         if self.sensitivity > 100_000:
             raise InvalidParameter("DiscreteLaplace", "sensitivity <= 100000", sensitivity=self.sensitivity)
         _relation("DiscreteLaplace", self.relation)
+
+    exact_mixture = True
 
     def at(self, removed: int, added: int) -> Pair:
         shift = self.steps(removed, added) * self.sensitivity

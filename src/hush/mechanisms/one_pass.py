@@ -16,7 +16,8 @@ from hush.curves.stopping import random_stop_divergence, random_stop_groups
 from hush.errors import InvalidParameter, NotCovered
 from hush.mechanisms.checks import count
 from hush.mechanisms.iterate import LEAST_MU, ONLY_LAST, ConvexLoss, LastIterate, check_descent, gaussian_of
-from hush.mechanisms.mechanism import Counts, Leaf, Mechanism, Step, settled
+from hush.mechanisms.leaf import Leaf
+from hush.mechanisms.mechanism import IDENTITY, Counts, Mechanism, Step, settled
 from hush.numerics.law import UNIT
 
 RECORD_BY_RECORD = "Feldman, Mironov, Talwar, Thakurta 2018, Thm 23 (a Gaussian pair: Bok, Su, Altschuler 2024, Sec. 3)"
@@ -150,9 +151,13 @@ class RandomStop(Leaf):
         run = self.run
         return RenyiCurve.of(lambda order: random_stop_divergence(order, run.gap, run.records, run.ratio))
 
-    def attained(self) -> Mechanism:
+    @property
+    def curve_beats_pair(self) -> bool:
+        return True
+
+    def attained(self, removed: Counts, added: Counts, alone: bool) -> tuple[Pair, ...]:
         """None is known: the average is over stops, and a run that is worst for each of them need not exist."""
-        return self.repeat(0)
+        return (IDENTITY,)
 
     def composed(self) -> Mechanism:
         """The guarantee if every iterate were released."""

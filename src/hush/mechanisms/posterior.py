@@ -17,7 +17,8 @@ from hush.curves.renyi_families import exponential_family as family_curve
 from hush.curves.renyi_families import log_beta
 from hush.errors import InvalidParameter, NotCovered
 from hush.mechanisms.checks import count, number, positive
-from hush.mechanisms.mechanism import Leaf, Mechanism, Step
+from hush.mechanisms.leaf import Leaf
+from hush.mechanisms.mechanism import Mechanism, Step
 from hush.mechanisms.stated import CurveLeaf, RenyiDP
 from hush.numerics.law import Array
 

@@ -3,7 +3,9 @@
 from __future__ import annotations
 
 from abc import ABC, abstractmethod
+from collections.abc import Sequence
 from dataclasses import dataclass, field
+from typing import Any
 
 import numpy as np
 from scipy import special
@@ -11,36 +13,130 @@ from scipy import special
 from hush.curves.pair import Pair
 from hush.curves.relation import Relation
 from hush.curves.renyi import RenyiCurve
-from hush.errors import NotCovered
-from hush.mechanisms.checks import number
+from hush.errors import InvalidParameter, NotCovered
+from hush.mechanisms.checks import count, number
 from hush.mechanisms.mechanism import NONE, Counts, Mechanism, Step, require
+from hush.randomness.draws import coins, successes
+from hush.randomness.source import Source, source_or_secure
+
+DATA_INDEPENDENT = "the scheme and its parameters do not depend on the data, and each step draws a fresh sample"
 
 
 class Scheme(ABC):
-    """A way to draw a random sample."""
+    """A way to draw a random sample, or the batches of an epoch."""
 
     @abstractmethod
     def applied(self, mechanism: Mechanism) -> Mechanism:
         """The mechanism on a sample drawn so."""
 
+    @abstractmethod
+    def draw(self, population: int, source: Source | None = None) -> Any:
+        """Draw from records 0..population-1, with secure randomness unless a source is given."""
+
+
+class OneSample(Scheme):
+    """A scheme that hands one random sample to one mechanism, with the theorem of each relation that it covers."""
+
+    keeps_curve = False
+    """Whether the Rényi curve comes from that of the mechanism, not from the pair."""
+
+    def applied(self, mechanism: Mechanism) -> Mechanism:
+        return Sampled(require(type(self).__name__, mechanism), self)
+
+    @abstractmethod
+    def pair(self, inner: Mechanism, removed: Counts, added: Counts) -> Pair:
+        """The dominating pair of the mechanism on the sample."""
+
+    @abstractmethod
+    def curve(self, inner: Mechanism, removed: Counts, added: Counts) -> RenyiCurve:
+        """The Rényi curve of the mechanism on the sample."""
+
+    @abstractmethod
+    def attained(self, inner: Mechanism, removed: Counts, added: Counts, alone: bool) -> tuple[Pair, ...]:
+        """See Mechanism.attained."""
+
+    @abstractmethod
+    def takes(self, records: int) -> Counts:
+        """Probabilities that the places of so many given records are drawn 0, 1, 2, ... times in all.
+
+        They may sum to a little less than 1: the rest is for numbers so high that they are not listed.
+        """
+
+    @abstractmethod
+    def theorem(self, relation: Relation) -> tuple[str, str]:
+        """What is proven under the relation, and what it assumes."""
+
 
 @dataclass(frozen=True)
-class Poisson(Scheme):
+class Sampled(Mechanism):
+    """A mechanism on a random sample. The pair of a sampled group is a mixture over counts, not the mix of its pair."""
+
+    inner: Mechanism
+    scheme: OneSample
+    relation: Relation = field(init=False)
+
+    def __post_init__(self) -> None:
+        object.__setattr__(self, "relation", self.inner.relation)
+
+    def pair(self, removed: Counts, added: Counts) -> Pair:
+        return self.scheme.pair(self.inner, removed, added)
+
+    def curve(self, removed: Counts, added: Counts) -> RenyiCurve:
+        return self.scheme.curve(self.inner, removed, added)
+
+    @property
+    def curve_beats_pair(self) -> bool:
+        return self.scheme.keeps_curve and self.inner.curve_beats_pair
+
+    def attained(self, removed: Counts, added: Counts, alone: bool) -> tuple[Pair, ...]:
+        return self.scheme.attained(self.inner, removed, added, alone)
+
+    def derivation(self) -> Step:
+        theorem, assumes = self.scheme.theorem(self.relation)
+        return Step(f"on a sample: {self.scheme}", theorem, assumes, (self.inner.derivation(),))
+
+    def __str__(self) -> str:
+        return f"{self.inner} on {self.scheme}"
+
+
+@dataclass(frozen=True)
+class Poisson(OneSample):
     """Each record takes part with probability `rate`, independently, and nobody learns which.
 
-    >>> from hush import Gaussian
+    >>> from hush import Gaussian, SeededSource
     >>> Gaussian(1.0).on(Poisson(rate=1.0)) == Gaussian(1.0)
     True
+    >>> Poisson(rate=1e-8).draw(10**9, SeededSource(4))[:3]
+    array([22207107, 29532204, 62902030])
     """
 
     rate: float
+    keeps_curve = True
 
     def __post_init__(self) -> None:
         object.__setattr__(self, "rate", number("Poisson", "0 <= rate <= 1", 0.0, 1.0, rate=self.rate))
 
     def applied(self, mechanism: Mechanism) -> Mechanism:
-        inner = require("Poisson", mechanism)
-        return inner if self.rate == 1 else Sampled(inner, self)
+        return require("Poisson", mechanism) if self.rate == 1 else super().applied(mechanism)
+
+    def draw(self, population: int, source: Source | None = None) -> np.ndarray:
+        """Indices of the sample, increasing; the law is exact, time and memory are those of the sample."""
+        population = count("Poisson.draw", 0, population=population)
+        if self.rate == 1:
+            return np.arange(population)
+        return successes(source_or_secure(source), population, self.rate)
+
+    def pair(self, inner: Mechanism, removed: Counts, added: Counts) -> Pair:
+        return inner.pair(self.thin(removed), self.thin(added))
+
+    def curve(self, inner: Mechanism, removed: Counts, added: Counts) -> RenyiCurve:
+        return inner.curve(self.thin(removed), self.thin(added))
+
+    def attained(self, inner: Mechanism, removed: Counts, added: Counts, alone: bool) -> tuple[Pair, ...]:
+        return inner.attained(self.thin(removed), self.thin(added), alone)
+
+    def takes(self, records: int) -> Counts:
+        return self.thin((0.0,) * records + (1.0,))
 
     def thin(self, counts: Counts) -> Counts:
         """How many of the records take part after the sample is drawn: binomial thinning."""
@@ -55,42 +151,72 @@ class Poisson(Scheme):
                 )
         return tuple(np.trim_zeros(kept, "b").tolist()) or NONE
 
+    def theorem(self, relation: Relation) -> tuple[str, str]:
+        text = "Zhu, Dong, Wang 2022, Thm 11: remove ((1-q)Q + qP, Q), add (P, (1-q)P + qQ), each composed on its own"
+        if relation is Relation.REPLACE:
+            text = "each record taken with probability q on either side; joint convexity of the hockey stick"
+        return text, "each record is drawn independently of all else, and the sample stays secret"
+
     def __str__(self) -> str:
         return f"Poisson sampling at rate {self.rate:g}"
 
 
 @dataclass(frozen=True)
-class Sampled(Mechanism):
-    """A mechanism on a secret sample. The pair of a sampled group is a binomial mixture, never the mix of its pair."""
+class UnequalPoisson(OneSample):
+    """Record i takes part with probability rates[i], independently; the rates are fixed without looking at the data.
 
-    inner: Mechanism
-    scheme: Poisson
-    relation: Relation = field(init=False)
+    A guarantee for everybody is that of the largest rate.
 
-    def __post_init__(self) -> None:
-        object.__setattr__(self, "relation", self.inner.relation)
+    >>> from hush import Gaussian
+    >>> scheme = UnequalPoisson(rates=[0.01, 0.05, 0.2])
+    >>> Gaussian(1.0).on(scheme).epsilon(delta=1e-5) == Gaussian(1.0).on(scheme.largest).epsilon(delta=1e-5)
+    True
+    """
 
-    def pair(self, removed: Counts, added: Counts) -> Pair:
-        return self.inner.pair(self.scheme.thin(removed), self.scheme.thin(added))
+    rates: tuple[float, ...]
+    keeps_curve = True
 
-    def curve(self, removed: Counts, added: Counts) -> RenyiCurve:
-        return self.inner.curve(self.scheme.thin(removed), self.scheme.thin(added))
+    def __init__(self, rates: Sequence[float]) -> None:
+        if isinstance(rates, str | bytes) or not hasattr(rates, "__len__") or not len(rates):
+            raise InvalidParameter("UnequalPoisson", "a list of rates, one a record", rates=rates)
+        rule = "0 <= rate <= 1 for every record"
+        checked = tuple(number("UnequalPoisson", rule, 0.0, 1.0, rate=rate) for rate in rates)
+        object.__setattr__(self, "rates", checked)
 
-    def attained(self) -> Mechanism:
-        return self.scheme.applied(self.inner.attained())
+    @property
+    def largest(self) -> Poisson:
+        """The same for everybody at the largest rate: a smaller rate is that sample, thinned again."""
+        return Poisson(rate=max(self.rates))
 
-    def derivation(self) -> Step:
-        theorem = (
-            "Zhu, Dong, Wang 2022, Thm 11: remove ((1-q)Q + qP, Q), add (P, (1-q)P + qQ), each composed on its own"
-        )
-        if self.relation is Relation.REPLACE:
-            theorem = "each record taken with probability q on either side; joint convexity of the hockey stick"
-        return Step(
-            f"on a sample: {self.scheme}",
-            theorem,
-            "each record is drawn independently of all else, and the sample stays secret",
-            (self.inner.derivation(),),
+    def draw(self, population: int, source: Source | None = None) -> np.ndarray:
+        """Indices of the sample, increasing."""
+        population = count("UnequalPoisson.draw", 0, population=population)
+        if population != len(self.rates):
+            raise InvalidParameter(
+                "UnequalPoisson.draw", f"a rate for each record ({len(self.rates)})", population=population
+            )
+        return np.flatnonzero(coins(source_or_secure(source), np.array(self.rates)))
+
+    def pair(self, inner: Mechanism, removed: Counts, added: Counts) -> Pair:
+        return self.largest.pair(inner, removed, added)
+
+    def curve(self, inner: Mechanism, removed: Counts, added: Counts) -> RenyiCurve:
+        return self.largest.curve(inner, removed, added)
+
+    def attained(self, inner: Mechanism, removed: Counts, added: Counts, alone: bool) -> tuple[Pair, ...]:
+        """One record has the largest rate; of a group, the others may all be known to be out."""
+        if max(len(removed), len(added)) <= 2:
+            return self.largest.attained(inner, removed, added, alone)
+        return ()
+
+    def takes(self, records: int) -> Counts:
+        return self.largest.takes(records)
+
+    def theorem(self, relation: Relation) -> tuple[str, str]:
+        text, assumes = self.largest.theorem(relation)
+        return f"at the largest rate, of which smaller ones are a post-processing; {text}", (
+            f"{assumes}; the rates do not depend on the data (a sampler with weights from the data is not covered)"
         )
 
     def __str__(self) -> str:
-        return f"{self.inner} on {self.scheme}"
+        return f"Poisson sampling at {len(self.rates)} given rates, the largest {max(self.rates):g}"

@@ -11,8 +11,9 @@ from hush.curves.relation import Relation
 from hush.curves.shuffled import Named, ShuffledPair
 from hush.errors import InvalidParameter, NotCovered
 from hush.mechanisms.checks import count
+from hush.mechanisms.leaf import Leaf
 from hush.mechanisms.local import LocalRandomizer
-from hush.mechanisms.mechanism import Leaf, Mechanism, Step
+from hush.mechanisms.mechanism import Counts, Step
 from hush.mechanisms.stated import FromPair
 
 
@@ -57,10 +58,14 @@ class Shuffled(Leaf):
             )
         return _pair(self.randomizer, self.people)
 
-    def attained(self) -> Mechanism:
+    @property
+    def curve_beats_pair(self) -> bool:
+        return True
+
+    def attained(self, removed: Counts, added: Counts, alone: bool) -> tuple[Pair, ...]:
         """One bit of every report, everyone else alike: binomial counts, which compose exactly."""
         witness = _pair(self.randomizer, self.people).witness
-        return FromPair(witness, witness, Relation.REPLACE)
+        return (FromPair(witness, witness, Relation.REPLACE).pair(removed, added),)
 
     def derivation(self) -> Step:
         names = ", ".join(name for name, _ in _pair(self.randomizer, self.people).above)

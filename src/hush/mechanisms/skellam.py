@@ -18,7 +18,8 @@ from hush.curves.renyi_families import finite, skellam_vector
 from hush.curves.renyi_sampling import poisson_sample
 from hush.errors import InvalidParameter, NotCovered
 from hush.mechanisms.checks import count, number
-from hush.mechanisms.mechanism import Counts, Leaf, Step, settled
+from hush.mechanisms.leaf import Leaf
+from hush.mechanisms.mechanism import Counts, Step, settled
 from hush.numerics.bessel import log_masses, log_ratios
 from hush.numerics.law import Array
 

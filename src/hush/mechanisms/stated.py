@@ -18,7 +18,8 @@ from hush.curves.renyi import ZERO, RenyiCurve
 from hush.curves.renyi_sampling import poisson_sample
 from hush.errors import InvalidParameter, NotCovered
 from hush.mechanisms.checks import delta_in_range, number, positive
-from hush.mechanisms.mechanism import Counts, Leaf, Mechanism, Step, settled
+from hush.mechanisms.leaf import Leaf
+from hush.mechanisms.mechanism import Counts, Mechanism, Step, settled
 
 AS_STATED = "the stated guarantee holds"
 

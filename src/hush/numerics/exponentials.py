@@ -25,7 +25,7 @@ class Exponentials:
 
     def parts(self, base_loss: Array) -> tuple[Array, Array]:
         """log(1-A+A e^l) and log(1-B+B e^l)."""
-        return _log_two(self.above, base_loss), _log_two(self.below, base_loss)
+        return log_two(self.above, base_loss), log_two(self.below, base_loss)
 
     def nodes(self, tilt: float, reach: float, accuracy: float) -> Nodes:
         """Composite Gauss-Legendre; error by the Bernstein ellipse (Trefethen 2013, Thm 19.3) with rho = 4.
@@ -34,7 +34,7 @@ class Exponentials:
         """
         panels = self._panels(tilt, reach, accuracy)
         r = self.bound / panels
-        points, log_gauss = _gauss()
+        points, log_gauss = gauss()
         middle = (2 * np.arange(panels) + 1) * r - self.bound
         base = (middle[:, None] + r * points).ravel()
         log_above, log_below = self.parts(base)
@@ -46,7 +46,7 @@ class Exponentials:
         log_error = math.log(64 / 15 / (1 - 1 / 16)) + growth - 2 * len(points) * math.log(4)
         top, centre = float(log_weight.max()), self._log_density(middle, tilt)
         error = float(np.exp(centre - top).sum()) * r * math.exp(log_error) / float(np.exp(log_weight - top).sum())
-        slope = _logistic(self.above, base) - _logistic(self.below, base)
+        slope = logistic(self.above, base) - logistic(self.below, base)
         loss_error = 3 * np.abs(loss) + 2 * np.abs(slope) * np.abs(base)
         return Nodes(loss, log_weight, loss_error, error)
 
@@ -67,14 +67,14 @@ class Exponentials:
         half_width = np.maximum(
             *(np.abs(np.subtract(*self.parts(base + side)) - loss) for side in (step / 2, -step / 2))
         )
-        above, below = _logistic(self.above, base), _logistic(self.below, base)
+        above, below = logistic(self.above, base), logistic(self.below, base)
         slope, curvature = above - below, above * (1 - above) - below * (1 - below)
         log_weight = self._log_density(base, tilt) + math.log(step)
         steepness = -0.5 + above + tilt * slope
         slack = cell_slack(np.abs(steepness) * step / 2, bend * step * step / 8)
         steep = np.abs(slope)
         ends = np.array([-self.bound, self.bound])
-        end_slope = np.abs(_logistic(self.above, ends) - _logistic(self.below, ends))
+        end_slope = np.abs(logistic(self.above, ends) - logistic(self.below, ends))
         jumps = float(np.logaddexp.reduce(self._log_density(ends, tilt) - np.log(end_slope)))
         return Cells(loss, log_weight, half_width, slack, np.abs(steepness - curvature / slope) / steep, jumps)
 
@@ -82,7 +82,7 @@ class Exponentials:
         """Losses and log-weights that serve all the tilts at once: panels that halve towards both ends."""
         edges = self.bound * (1 - np.concatenate([[1.0], 2.0 ** -np.arange(1.0, 36.0), [0.0]]))
         edges = np.concatenate([-edges[:0:-1], edges])
-        points, log_gauss = _gauss()
+        points, log_gauss = gauss()
         middle, radius = (edges[1:] + edges[:-1]) / 2, (edges[1:] - edges[:-1]) / 2
         base = (middle[:, None] + radius[:, None] * points).ravel()
         log_weight = self._log_density(base, 0.0) + (np.log(radius)[:, None] + log_gauss).ravel()
@@ -97,7 +97,7 @@ class Exponentials:
         return self.log_height - base / 2 + log_above + tilt * (log_above - log_below)
 
 
-def _log_two(share: float, base: Array) -> Array:
+def log_two(share: float, base: Array) -> Array:
     """log(1 - share + share e^base)."""
     if share == 0:
         return np.zeros_like(base)
@@ -110,15 +110,15 @@ def _log_two(share: float, base: Array) -> Array:
     )
 
 
-def _logistic(share: float, base: Array) -> Array:
+def logistic(share: float, base: Array) -> Array:
     """share e^base / (1 - share + share e^base)."""
     if share == 0:
         return np.zeros_like(base)
-    return np.exp(math.log(share) + base - _log_two(share, base))
+    return np.exp(math.log(share) + base - log_two(share, base))
 
 
 @lru_cache(maxsize=1)
-def _gauss() -> tuple[Array, Array]:
+def gauss() -> tuple[Array, Array]:
     """Nodes and log-weights of 32 points, polished in extended precision: the library's weights lose four digits."""
     x = np.polynomial.legendre.leggauss(32)[0].astype(np.longdouble)
     slope = x

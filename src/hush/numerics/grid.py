@@ -34,6 +34,8 @@ class Source:
     losses: Array
     masses: Array
     times: int
+    lattice: float | None = None
+    """Where the atoms lie on a lattice of their own: its step."""
 
     @cached_property
     def anchor(self) -> float:
@@ -309,6 +311,9 @@ def meeting(sources: Sequence[Source], step: float) -> float:
     gaps = [(s.losses - s.anchor, s.masses * s.times) for s in sources if len(s.losses) > 1]
     if not gaps:
         return step
+    lattices = {s.lattice for s in sources if len(s.losses) > 1}
+    if len(lattices) == 1 and (lattice := lattices.pop()):
+        return lattice / math.ceil(lattice / step)
     if len(gaps) == 1 and len(gaps[0][0]) == 2:
         gap = float(np.abs(gaps[0][0]).max())
         return gap / math.ceil(gap / step)

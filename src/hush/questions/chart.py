@@ -152,11 +152,10 @@ def _renyi(mechanism: Mechanism, orders: list[float]) -> list[tuple[float, float
     """Bounds on the divergence of each order: the worst of all directions."""
     high = mechanism.renyi(orders=orders)
     low = np.zeros(len(orders))
-    member = mechanism.attained()
-    for _, removed, added in member.neighbours():
+    for _, removed, added in mechanism.neighbours():
         try:
-            pair = member.pair(removed, added)
-            low = np.maximum(low, [pair.renyi(order)[0] for order in orders])
+            for pair in mechanism.attained(removed, added, alone=False):
+                low = np.maximum(low, [pair.renyi(order)[0] for order in orders])
         except NotCovered:
             continue
     return list(zip(np.minimum(low, high).tolist(), high.tolist(), strict=True))

@@ -110,7 +110,7 @@ def _routes(mechanism: Mechanism, removed: Counts, added: Counts, log_delta: flo
         yield from _engines(pair, log_delta)
     else:
         yield "closed form", lambda: _interval(pair.epsilon(log_delta, TOLERANCE))
-    yield "Rényi", lambda: _asked(RenyiRoute(_laws(pair)), pair, log_delta)
+    yield "Rényi", lambda: _renyi(mechanism, removed, added, pair, log_delta)
     yield "CLT", lambda: _central_limit(pair, log_delta)
 
 
@@ -137,6 +137,14 @@ def _engines(pair: Product, log_delta: float) -> Iterator[tuple[str, Ask]]:
         yield "composed", lambda: _interval(pair.epsilon(log_delta, TOLERANCE))
     yield "contour", lambda: _asked(ContourRoute(pair.laws), pair, log_delta)
     yield "grid", lambda: _asked(GridRoute(pair.parts, pair.laws, QUICK), pair, log_delta)
+
+
+def _renyi(mechanism: Mechanism, removed: Counts, added: Counts, pair: Pair, log_delta: float) -> str:
+    try:
+        route = RenyiRoute(_laws(pair))
+    except NotCovered:
+        return _interval((0.0, mechanism.curve(removed, added).epsilon_at(log_delta)))
+    return _asked(route, pair, log_delta)
 
 
 def _laws(pair: Pair) -> Laws:

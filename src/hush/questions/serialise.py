@@ -13,8 +13,11 @@ from hush.curves.finite import FinitePair
 from hush.curves.pair import Pair
 from hush.curves.relation import Relation
 from hush.errors import NotCovered
+from hush.mechanisms.allocation import Allocated, Allocation
+from hush.mechanisms.batches import Revealed, ShuffledBatches
 from hush.mechanisms.choice import Exponential, RandomizedResponse, ReportNoisyMax
 from hush.mechanisms.compose import Parallel, Repeat, Sequence
+from hush.mechanisms.fixed_size import WithoutReplacement, WithReplacement
 from hush.mechanisms.group import Group, Under
 from hush.mechanisms.iterate import ConvexLoss, CyclicGradientDescent, NoisyGradientDescent, NoisyIteration
 from hush.mechanisms.local import KaryResponse, LocalDP, LocalRandomizer
@@ -23,7 +26,7 @@ from hush.mechanisms.noise import DiscreteGaussian, DiscreteLaplace, Gaussian, L
 from hush.mechanisms.one_pass import OnePassGradientDescent, RandomStop
 from hush.mechanisms.posterior import BetaPosterior, GaussianPosterior
 from hush.mechanisms.reports import GaussianReport, LaplaceReport, UnaryEncoding
-from hush.mechanisms.sampling import Poisson, Sampled
+from hush.mechanisms.sampling import Poisson, Sampled, UnequalPoisson
 from hush.mechanisms.shuffle import Shuffled
 from hush.mechanisms.skellam import Skellam
 from hush.mechanisms.stated import TCDP, ZCDP, ApproxDP, FromPair, GaussianDP, PureDP, RenyiDP
@@ -147,7 +150,7 @@ def _from_pair(pair: Pair) -> object:
     if not isinstance(pair, FinitePair):
         raise NotCovered(
             f"a supplied {type(pair).__name__} has no JSON form; make a finite pair of it with "
-            "hush.curves.product.tabulate"
+            "hush.curves.table.tabulate"
         )
     return {
         "losses": pair.losses.tolist(),
@@ -223,7 +226,15 @@ NUMBERS = Codec(
     lambda value: [as_number(number) for number in as_list(value)],
 )
 
-SCHEMES: dict[str, Kind] = {"poisson": Kind(Poisson, {"rate": NUMBER})}
+SCHEMES: dict[str, Kind] = {
+    "poisson": Kind(Poisson, {"rate": NUMBER}),
+    "unequal_poisson": Kind(UnequalPoisson, {"rates": NUMBERS}),
+    "without_replacement": Kind(WithoutReplacement, {"size": WHOLE, "population": WHOLE}),
+    "with_replacement": Kind(WithReplacement, {"size": WHOLE, "population": WHOLE}),
+    "shuffled_batches": Kind(ShuffledBatches, {"steps": WHOLE}),
+    "revealed": Kind(Revealed, {"scheme": SCHEME}),
+    "allocation": Kind(Allocation, {"steps": WHOLE, "times": WHOLE}),
+}
 """Every sampling scheme that survives a round trip."""
 
 LOSSES: dict[str, Kind] = {
@@ -282,6 +293,7 @@ KINDS: dict[str, Kind] = {
     "sequence": Kind(Sequence, {"parts": PARTS}, _sequence),
     "parallel": Kind(Parallel, {"parts": MECHANISMS}, _parallel),
     "sampled": Kind(Sampled, {"inner": MECHANISM, "scheme": SCHEME}, lambda inner, scheme: inner.on(scheme)),
+    "allocated": Kind(Allocated, {"inner": MECHANISM, "scheme": SCHEME}, lambda inner, scheme: inner.on(scheme)),
     "group": Kind(Group, {"inner": MECHANISM, "size": WHOLE}, Group.of),
     "under": Kind(Under, {"inner": MECHANISM, "relation": RELATION}, Under.of),
     **ITERATIONS,

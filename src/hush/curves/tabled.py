@@ -1,0 +1,109 @@
+"""Products with a part that has no analytic law: tables stand for it, above and, where it knows one, below."""
+
+from __future__ import annotations
+
+import math
+from dataclasses import dataclass
+from functools import cached_property
+
+import numpy as np
+
+from hush.curves import enclosure
+from hush.curves.finite import FinitePair
+from hush.curves.pair import Interval, Pair
+from hush.curves.product import Product
+from hush.curves.routes import QUICK, GridRoute, Parts
+from hush.curves.table import tabulate
+from hush.errors import NotCovered
+
+NEAR = 1e-3
+"""The cover is not asked where the interval is already this narrow."""
+LONG = 100
+"""Tables of more losses are cut to what matters at the delta asked for."""
+
+
+@dataclass(frozen=True)
+class Tabled:
+    """A product through the tables of its parts."""
+
+    parts: Parts
+
+    @cached_property
+    def above(self) -> Parts:
+        """Pairs with a law above the parts."""
+        return tuple((above_of(pair), n) for pair, n in self.parts)
+
+    @cached_property
+    def below(self) -> Parts | None:
+        """Pairs with a law below the parts; None where one has none."""
+        try:
+            return tuple((pair if has_law(pair) else pair.enclosure()[0], n) for pair, n in self.parts)
+        except NotCovered:
+            return None
+
+    @cached_property
+    def cover(self) -> Pair | None:
+        """A product with a law that dominates this one at the smallest deltas too, where all parts know one."""
+        try:
+            return Product.of((pair.cover(), n) for pair, n in self.parts)
+        except NotCovered:
+            return None
+
+    def log_delta(self, epsilon: float, tolerance: float, low: float) -> Interval:
+        """Bounds on log delta, given a lower one."""
+        high, cut = 0.0, min(low, -1.0)
+        for side, parts in enumerate((self.below, self.above)):
+            if parts:
+                route, finite = _route(parts, cut, side)
+                found = finite + route.log_delta(epsilon, tolerance)[side]
+                if finite < 0:
+                    found = float(np.logaddexp(found, math.log(-math.expm1(finite))))
+                low, high = (low, min(high, found)) if side else (max(low, found), high)
+                cut = max(cut, min(low, -1.0))
+        if self.cover and high - low > NEAR:
+            high = min(high, self.cover.log_delta(epsilon, 1e-4)[1])
+        return min(low, high), high
+
+    def epsilon(self, log_delta: float) -> Interval:
+        """Bounds on epsilon."""
+        low, high = max(pair.epsilon(log_delta, 1e-4)[0] for pair, _ in self.parts), math.inf
+        for side, parts in enumerate((self.below, self.above)):
+            if parts is None:
+                continue
+            route, finite = _route(parts, log_delta, side)
+            rest = math.exp(log_delta) + math.expm1(finite)
+            if rest <= 1e-9 * math.exp(log_delta):
+                continue
+            found = route.epsilon(math.log(rest * (1 - 1e-9 * (2 * side - 1))) - finite, 1e-4)
+            low, high = (low, min(high, found[1])) if side else (max(low, found[0]), high)
+        if self.cover and not high - low < NEAR * high:
+            high = min(high, self.cover.epsilon(log_delta, 1e-4)[1])
+        return min(low, high), high
+
+
+def has_law(pair: Pair) -> bool:
+    """Whether the loss has an analytic law."""
+    try:
+        pair.law()
+    except NotCovered:
+        return False
+    return True
+
+
+def above_of(pair: Pair) -> Pair:
+    """The pair itself where it has an analytic law, else one with a law that dominates it."""
+    if has_law(pair):
+        return pair
+    try:
+        return pair.enclosure()[1]
+    except NotCovered:
+        return tabulate(pair)
+
+
+def _route(parts: Parts, log_delta: float, side: int) -> tuple[GridRoute, float]:
+    """A route for these parts at deltas near the one given, from below (0) or above (1); log of their finite mass."""
+    mass = math.exp(max(log_delta - 14, -600.0)) / sum(n for _, n in parts)
+    shorten = (enclosure.cut_below, enclosure.cut_above)[side]
+    parts = tuple((shorten(p, mass) if isinstance(p, FinitePair) and len(p.losses) > LONG else p, n) for p, n in parts)
+    finite = sum(n * math.log1p(-min(pair.infinite, 1 - 1e-16)) for pair, n in parts)
+    return GridRoute(parts, tuple((pair.law(), n) for pair, n in parts), QUICK), finite

@@ -1,0 +1,139 @@
+"""The same training run under every way to draw its batches: what each one gives, for whom, and why."""
+
+from __future__ import annotations
+
+import math
+import textwrap
+from dataclasses import dataclass
+
+from hush.curves.bound import Bound
+from hush.curves.relation import Relation
+from hush.errors import InvalidParameter, NotCovered
+from hush.mechanisms.allocation import Allocation
+from hush.mechanisms.batches import ShuffledBatches
+from hush.mechanisms.checks import count, delta_in_range
+from hush.mechanisms.fixed_size import WithoutReplacement
+from hush.mechanisms.mechanism import Mechanism
+from hush.mechanisms.noise import Gaussian
+from hush.mechanisms.sampling import Poisson
+from hush.questions.rounding import rounded_down, rounded_up
+
+REASONS = {
+    "no sampling": "every step sees every record: noise alone protects",
+    "Poisson": "each record joins each step by its own secret coin: exact, and what most accountants report",
+    "Poisson, replaced": "the same coins, but a record may be exchanged for its opposite: twice the distance, exact",
+    "without replacement": "batches of a fixed size, drawn afresh at each step; proven from both sides, truth between",
+    "random allocation": "each record joins one secret step of each epoch, on its own: exact, and easy to run",
+    "shuffled batches": "one order for the whole epoch: the batches betray each other, so nothing is gained for sure",
+}
+"""Why each scheme gives what it gives."""
+
+
+@dataclass(frozen=True)
+class SchemeRow:
+    """What one scheme gives."""
+
+    name: str
+    mechanism: Mechanism
+    bound: Bound | None
+    """None where no theorem is known."""
+    reason: str
+
+
+@dataclass(frozen=True)
+class SchemeComparison:
+    """One training run under several schemes; its text is a table."""
+
+    noise_multiplier: float
+    steps: int
+    epochs: int
+    delta: float
+    rows: tuple[SchemeRow, ...]
+
+    def __getitem__(self, name: str) -> SchemeRow:
+        for row in self.rows:
+            if row.name == name:
+                return row
+        raise InvalidParameter("A comparison", f"one of: {', '.join(row.name for row in self.rows)}", name=name)
+
+    @property
+    def mistake(self) -> str:
+        """What happens to somebody who shuffles and reports the epsilon of Poisson sampling."""
+        claimed, shuffled = self["Poisson"].bound, self["shuffled batches"].bound
+        if claimed is None or shuffled is None:
+            return ""
+        epsilon = rounded_up(claimed.upper, 3)
+        start = f"The common mistake: to shuffle in practice and to report Poisson's epsilon, here {epsilon}."
+        if shuffled.lower > claimed.upper > 0:
+            times = rounded_down(shuffled.lower / claimed.upper, 2)
+            return (
+                f"{start} An attack on shuffled batches shows that their epsilon is at least "
+                f"{rounded_down(shuffled.lower, 3)}, {times} times as much: the report would be false."
+            )
+        return (
+            f"{start} No theorem says so: what is proven for shuffled batches is {rounded_up(shuffled.upper, 3)}, "
+            "and that they do as well as Poisson is neither proven nor refuted here."
+        )
+
+    def __str__(self) -> str:
+        title = (
+            f"Gaussian noise of multiplier {self.noise_multiplier:g}, {self.steps} steps an epoch, "
+            f"epochs: {self.epochs}; epsilon at delta {self.delta:g}"
+        )
+        head = ("batches", "neighbours", "epsilon", "why")
+        lines = [(row.name, _relation(row.mechanism), _shown(row.bound), row.reason) for row in self.rows]
+        widths = [max(len(line[k]) for line in (head, *lines)) for k in range(3)]
+        table = ["  ".join([*(line[k].ljust(widths[k]) for k in range(3)), line[3]]) for line in (head, *lines)]
+        return "\n".join([title, "", *table, "", *textwrap.wrap(self.mistake, 110), *textwrap.wrap(ADVICE, 110)])
+
+
+ADVICE = (
+    "What to do: draw batches by the scheme that you account for. hush.Poisson(rate).draw(...) and "
+    "hush.Allocation(steps).draw(...) give them."
+)
+
+
+def compare_schemes(*, noise_multiplier: float, steps: int, epochs: int = 1, delta: float) -> SchemeComparison:
+    """The epsilon of one training run under each scheme: `steps` steps an epoch, each with 1/steps of the records.
+
+    >>> found = compare_schemes(noise_multiplier=1.0, steps=100, delta=1e-6)
+    >>> found["Poisson"].bound.upper, found["shuffled batches"].bound.lower
+    (0.9542..., 4.6809...)
+    """
+    step = Gaussian(noise_multiplier)
+    steps, epochs = count("compare", 1, steps=steps), count("compare", 1, epochs=epochs)
+    delta = delta_in_range("compare", delta)
+    poisson = step.on(Poisson(rate=1 / steps)).repeat(steps * epochs)
+    fixed = step.on(WithoutReplacement(size=1, population=steps)).under(Relation.REPLACE)
+    runs = {
+        "no sampling": step.repeat(steps * epochs),
+        "Poisson": poisson,
+        "Poisson, replaced": poisson.under(Relation.REPLACE),
+        "without replacement": fixed.repeat(steps * epochs),
+        "random allocation": step.on(Allocation(steps=steps)).repeat(epochs),
+        "shuffled batches": step.on(ShuffledBatches(steps=steps)).repeat(epochs),
+    }
+    rows = tuple(SchemeRow(name, run, _bound(run, delta), REASONS[name]) for name, run in runs.items())
+    return SchemeComparison(step.noise_multiplier, steps, epochs, delta, rows)
+
+
+def _bound(mechanism: Mechanism, delta: float) -> Bound | None:
+    try:
+        return mechanism.epsilon(delta=delta)
+    except NotCovered:
+        return None
+
+
+def _relation(mechanism: Mechanism) -> str:
+    return "add or remove" if mechanism.relation is Relation.ADD_REMOVE else "replace"
+
+
+def _shown(bound: Bound | None) -> str:
+    if bound is None:
+        return "not covered"
+    if bound.upper == math.inf:
+        return "no finite epsilon"
+    low, high = rounded_down(bound.lower, 4), rounded_up(bound.upper, 4)
+    if bound.lower == 0 < bound.upper:
+        return f"at most {high}"
+    return high if bound.width < 1e-3 else f"{low} to {high}"

@@ -1,0 +1,27 @@
+"""What a mechanism of the declaration attains is never above what is promised to all of them."""
+
+from __future__ import annotations
+
+import math
+
+from hypothesis import given, settings
+
+import hush
+from tests.strategies import DELTAS, EPSILONS, LAWS, covered
+
+MECHANISM = covered(2)
+
+
+@settings(LAWS, max_examples=20)
+@given(MECHANISM, EPSILONS, DELTAS)
+def test_attained_below_promised(mechanism: hush.Mechanism, epsilon: float, delta: float) -> None:
+    for _, removed, added in mechanism.neighbours():
+        try:
+            pair = mechanism.pair(removed, added)
+        except hush.NotCovered:
+            continue
+        for alone in (True, False):
+            for member in mechanism.attained(removed, added, alone):
+                assert member.log_delta(epsilon, 1e-6)[0] <= pair.log_delta(epsilon, 1e-6)[1] + 1e-9
+                promised = pair.epsilon(math.log(delta), 1e-6)[1]
+                assert member.epsilon(math.log(delta), 1e-6)[0] <= promised * (1 + 1e-9) + 1e-12
