@@ -73,7 +73,12 @@ def pld_accounting(p: Problem) -> Answer:
 
 def random_allocation(p: Problem) -> Answer:
     """Its decomposition bound, and the direct Rényi bound; the better of the two."""
-    from random_allocation import PrivacyParams, SchemeConfig, allocation_epsilon_decomposition, allocation_epsilon_direct
+    from random_allocation import (
+        PrivacyParams,
+        SchemeConfig,
+        allocation_epsilon_decomposition,
+        allocation_epsilon_direct,
+    )
 
     params = PrivacyParams(
         sigma=p.noise, num_steps=p.steps, num_selected=1, num_epochs=p.epochs, epsilon=None, delta=p.delta

@@ -217,7 +217,10 @@ class Mechanism(ABC):
 
     def _other_curve(self, removed: Counts, added: Counts) -> RenyiCurve:
         """The Rényi curve, where it may beat the pair; else an infinite one."""
-        return self.curve(removed, added) if self.curve_beats_pair else RenyiCurve.constant(math.inf)
+        try:
+            return self.curve(removed, added) if self.curve_beats_pair else RenyiCurve.constant(math.inf)
+        except NotCovered:
+            return RenyiCurve.constant(math.inf)
 
     def _log_delta(self, epsilon: float, tolerance: float) -> tuple[float, float, str]:
         low, high, route = -math.inf, -math.inf, "pair"
@@ -366,7 +369,7 @@ def replaced_on_a_sample(inner: Mechanism, rate: float) -> Pair:
     and of P1 against Q1 (a replacement): the larger of the two, mixed, is an upper bound; both orders are neighbours.
     """
     one = exactly(1)
-    return largest_pair((inner.pair(one, one), inner.pair(one, NONE))).mix_both(rate)
+    return Largest.of((inner.pair(one, one), inner.pair(one, NONE))).mix_both(rate)
 
 
 def against_nothing(inner: Mechanism, rate: float, alone: bool) -> tuple[Pair, ...]:
@@ -374,11 +377,6 @@ def against_nothing(inner: Mechanism, rate: float, alone: bool) -> tuple[Pair, .
     one = exactly(1)
     up = tuple(pair.mix(rate) for pair in inner.attained(one, NONE, alone))
     return (*up, *(pair.swap().mix(rate).swap() for pair in inner.attained(NONE, one, alone)))
-
-
-def largest_pair(pairs: Iterable[Pair]) -> Pair:
-    """The pointwise largest profile."""
-    return Largest.of(pairs)
 
 
 def same_relation(who: str, mechanisms: Iterable[Mechanism]) -> Relation:
