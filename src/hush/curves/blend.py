@@ -8,7 +8,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from hush.curves.pair import Interval, Pair
+from hush.curves.pair import Interval, Pair, invert
 from hush.numerics.law import UNIT, Array, Law
 from hush.numerics.weighted import Weighted
 
@@ -62,9 +62,10 @@ class Blend(Pair):
         return low - slack, min(high + slack, 0.0)
 
     def epsilon(self, log_delta: float, tolerance: float = 1e-9, floor: float = 0.0) -> Interval:
-        """With one part, delta' = w delta is undone at once."""
+        """With one part, delta' = w delta is undone at once; with several, compositions are sketched."""
         if len(self.parts) != 1 or log_delta == -math.inf:
-            return super().epsilon(log_delta, tolerance, floor)
+            # several compositions at many epsilons take minutes; an upper end is what a blend of several is asked for
+            return invert(self.sketched() if len(self.parts) > 1 else self, log_delta, tolerance, floor)
         ((pair, weight),) = self.parts
         target = log_delta - math.log(weight)
         return (0.0, 0.0) if target >= 0 else pair.epsilon(target - 4 * UNIT * abs(log_delta), tolerance, floor)

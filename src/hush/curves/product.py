@@ -88,6 +88,10 @@ class Product(Pair):
         return tuple((pair.law(), n) for pair, n in self.parts)
 
     def sketched(self) -> Pair:
+        return self._sketch
+
+    @cached_property
+    def _sketch(self) -> Pair:
         from hush.curves.table import Sketch
 
         if not self.parts:

@@ -6,7 +6,7 @@ from collections.abc import Callable, Iterable
 from dataclasses import dataclass, field
 
 from hush.curves.pair import Pair
-from hush.curves.product import Product, aligned
+from hush.curves.product import Largest, Product, aligned
 from hush.curves.relation import Relation
 from hush.curves.renyi import ZERO, RenyiCurve
 from hush.curves.renyi_sampling import poisson_sample
@@ -20,7 +20,6 @@ from hush.mechanisms.mechanism import (
     Step,
     against_nothing,
     exactly,
-    largest_pair,
     one_replaced,
     replaced_on_a_sample,
     require,
@@ -211,10 +210,10 @@ class Parallel(Mechanism):
     def pair(self, removed: Counts, added: Counts) -> Pair:
         r, a = settled(removed), settled(added)
         if 0 in (r, a) and max(len(removed), len(added)) <= 2:
-            return largest_pair(part.pair(removed, added) for part in self.parts)
+            return Largest.of(part.pair(removed, added) for part in self.parts)
         if (r, a) != (1, 1):
             raise NotCovered("side by side, several records changed: a group may be spread over the parts in any way")
-        return largest_pair(self._options(removed, added, lambda part, r, a, alone: (part.pair(r, a),), False))
+        return Largest.of(self._options(removed, added, lambda part, r, a, alone: (part.pair(r, a),), False))
 
     def _options(self, removed: Counts, added: Counts, ask: Ask, alone: bool) -> list[Pair]:
         """The record stays in one part, or (replaced) leaves one and enters another."""
@@ -237,7 +236,7 @@ class Parallel(Mechanism):
     def attained(self, removed: Counts, added: Counts, alone: bool) -> tuple[Pair, ...]:
         self.pair(removed, added)  # raises where nothing is known
         options = self._options(removed, added, lambda part, r, a, alone: part.attained(r, a, alone), alone)
-        return (largest_pair(options),) if alone else tuple(dict.fromkeys(options))
+        return (Largest.of(options),) if alone and options else tuple(dict.fromkeys(options))
 
     def derivation(self) -> Step:
         return Step(

@@ -334,7 +334,7 @@ def replaced_on_a_sample(inner: Mechanism, rate: float) -> Pair:
     and of P1 against Q1 (a replacement): the larger of the two, mixed, is an upper bound; both orders are neighbours.
     """
     one = exactly(1)
-    return largest_pair((inner.pair(one, one), inner.pair(one, NONE))).mix_both(rate)
+    return Largest.of((inner.pair(one, one), inner.pair(one, NONE))).mix_both(rate)
 
 
 def against_nothing(inner: Mechanism, rate: float, alone: bool) -> tuple[Pair, ...]:
@@ -342,11 +342,6 @@ def against_nothing(inner: Mechanism, rate: float, alone: bool) -> tuple[Pair, .
     one = exactly(1)
     up = tuple(pair.mix(rate) for pair in inner.attained(one, NONE, alone))
     return (*up, *(pair.swap().mix(rate).swap() for pair in inner.attained(NONE, one, alone)))
-
-
-def largest_pair(pairs: Iterable[Pair]) -> Pair:
-    """The pointwise largest profile."""
-    return Largest.of(pairs)
 
 
 def same_relation(who: str, mechanisms: Iterable[Mechanism]) -> Relation:
