@@ -51,6 +51,7 @@ EACH: dict[str, Mechanism] = {
     "sequence": STEP.repeat(3).then(hush.Laplace(2.0), STEP.then(hush.ZCDP(0.1)).repeat(2)),
     "parallel": hush.Laplace(2.0).beside(hush.Laplace(2.0)),
     "sampled": hush.Laplace(1.0).repeat(2).on(hush.Poisson(rate=0.0)),
+    "allocated": hush.Gaussian(1.0).on(hush.Allocation(steps=10, times=2)),
     "group": STEP.repeat(5).group(4),
     "under": STEP.repeat(5).under(Relation.REPLACE),
     "noisy_iteration": hush.NoisyIteration(
