@@ -15,6 +15,7 @@ from hush.curves.pair import Pair
 from hush.curves.relation import Relation
 from hush.curves.renyi import RenyiCurve
 from hush.curves.renyi_sampling import max_divergence, without_replacement
+from hush.curves.shuffled import ShuffledPair
 from hush.errors import InvalidParameter, NotCovered
 from hush.mechanisms.checks import count
 from hush.mechanisms.mechanism import IDENTITY, Counts, Mechanism, exactly, require, settled
@@ -114,7 +115,10 @@ class FixedSize(OneSample):
             return (IDENTITY,)
         one = exactly(1)
         if alone and len(weights) == 2 and self.unlisted(1) == 0:
-            return tuple(pair.mix_both(weights[1]) for pair in inner.attained(one, one, True))
+            members = inner.attained(one, one, True)
+            # shuffled reports hide worst among people unlike either record: that is no mix
+            if not any(isinstance(member, ShuffledPair) for member in members):
+                return tuple(pair.mix_both(weights[1]) for pair in members)
         hit = math.fsum(weights[1:])
         found: list[Pair] = []
         for pair in inner.attained(one, one, False):

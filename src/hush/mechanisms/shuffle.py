@@ -63,7 +63,9 @@ class Shuffled(Leaf):
         return True
 
     def attained(self, removed: Counts, added: Counts, alone: bool) -> tuple[Pair, ...]:
-        """One bit of every report, everyone else alike: binomial counts, which compose exactly."""
+        """Alone, the lower end of the pair; else one bit of every report, everyone else alike: that composes."""
+        if alone:
+            return (self.pair(removed, added),)
         witness = _pair(self.randomizer, self.people).witness
         return (FromPair(witness, witness, Relation.REPLACE).pair(removed, added),)
 
