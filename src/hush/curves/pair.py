@@ -38,6 +38,11 @@ class Pair(ABC):
         """P-mass where Q has none: the loss is +infinity there."""
         return 0.0
 
+    @property
+    def exact_alone(self) -> bool:
+        """Whether its lower bounds are attained as long as it is not composed, though an envelope of many."""
+        return False
+
     @abstractmethod
     def log_delta(self, epsilon: float, tolerance: float = 1e-9) -> Interval:
         """Bounds on log of delta(epsilon) = sup over events of P - e^epsilon Q, for every real epsilon."""

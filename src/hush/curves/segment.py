@@ -64,6 +64,10 @@ class SegmentPair(Pair):
         )
         return Law(losses, self.share.above * p + self.share.above_rest * q, (piece,))
 
+    @property
+    def exact_alone(self) -> bool:
+        return True
+
     def log_delta(self, epsilon: float, tolerance: float = 1e-9) -> Interval:
         if self.share == PLAIN:
             return self._base_log_delta(epsilon)

@@ -63,6 +63,10 @@ class ShuffledPair(Pair):
     def max_loss(self) -> float:
         return self.largest
 
+    @property
+    def exact_alone(self) -> bool:
+        return True
+
     def log_delta(self, epsilon: float, tolerance: float = 1e-9) -> Interval:
         if epsilon < 0:
             return self._mirror(epsilon, self.log_delta(-epsilon, tolerance))

@@ -16,7 +16,6 @@ from hush.curves.product import Largest, Product
 from hush.curves.relation import Relation
 from hush.curves.renyi import RenyiCurve
 from hush.curves.renyi_sampling import poisson_mirrored
-from hush.curves.segment import SegmentPair
 from hush.curves.tradeoff import profile_to_tradeoff
 from hush.errors import InvalidParameter, NotCovered
 from hush.mechanisms.checks import delta_in_range, number
@@ -176,7 +175,7 @@ class Mechanism(ABC):
 
     def _only_above(self, pair: Pair) -> bool:
         """Whether the pair bounds the truth from above only; envelopes of a bounded range are exact, if taken alone."""
-        return not isinstance(pair, SegmentPair) and self.attained() != self
+        return not pair.exact_alone and self.attained() != self
 
     def _rival(self, removed: Counts, added: Counts) -> RenyiCurve:
         """The Rényi curve, which may beat such a pair; infinite where none is known."""
