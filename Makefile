@@ -27,7 +27,7 @@ demo: setup ## account for, calibrate and explain one training run
 	$(BIN)/hush explain $(RUN)
 
 test: setup ## run the tests and doctests on every core
-	$(BIN)/pytest -n auto
+	OPENBLAS_NUM_THREADS=1 $(BIN)/pytest -n auto
 
 check: setup ## lint, formatting, types and the import layers
 	$(BIN)/ruff check .

@@ -84,7 +84,9 @@ def main(argv: Sequence[str] | None = None) -> int:
         arguments = parser().parse_args(argv)
         from hush.app import commands
 
-        print(commands.run(arguments))
+        print(commands.run(arguments), flush=True)
+    except BrokenPipeError:  # the reader has seen enough
+        os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
     except SystemExit as leaving:  # --help and --version
         return int(leaving.code or 0)
     except (UsageError, HushError) as error:

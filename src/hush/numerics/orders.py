@@ -77,7 +77,7 @@ def best_orders(parts: Parts, *, epsilon: float | None = None, log_delta: float 
 
 def all_orders(parts: Parts, epsilon: float) -> Orders:
     """Orders over a wide range about 1/epsilon."""
-    return Orders.of(parts, np.geomspace(0.05, 100, 24) / epsilon)
+    return Orders.of(parts, np.geomspace(0.05, 100, 24) / max(epsilon, 1e-4))
 
 
 _NEARBY = np.array([0.3, 0.4, 0.5, 0.6, 0.7, 0.8, 0.9, 1.0, 1.12, 1.25, 1.5, 2.0, 3.0])
