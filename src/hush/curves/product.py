@@ -301,6 +301,18 @@ class Mixed(Pair):
         low, high = self.base.epsilon(target, tolerance)
         return log1p_times_expm1(rate, low) * (1 - 4e-14), log1p_times_expm1(rate, high)
 
+    @property
+    def max_loss(self) -> float:
+        """The mixed loss is monotone in the base's: its end lies at an end of that one."""
+        share = self.share
+        if share.above >= share.below:
+            end, top, bottom = self.base.epsilon(-math.inf)[1], share.above, share.below
+        else:
+            end, top, bottom = self.base.swap().epsilon(-math.inf)[1], share.above_rest, share.below_rest
+        if end > 600:
+            return math.log(top / bottom) if bottom > 0 else end + math.log(top) if end < math.inf else math.inf
+        return math.log1p(top * math.expm1(end)) - math.log1p(bottom * math.expm1(end))
+
     def sketched(self) -> Pair:
         return Mixed(self.base.sketched(), self.share)
 
