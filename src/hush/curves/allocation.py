@@ -28,6 +28,8 @@ LEAST = 1e-24
 """Tails are tabulated down to here."""
 FARTHEST = math.log(1e-60)
 """Where delta is certainly below, the transform is not asked."""
+SHIFTS, LEAST_TOTAL = (1 / 50, 3.2), 0.12
+"""Where the transform keeps its digits: 1/noise, and 1/noise times the root of the steps; else simple bounds serve."""
 DOUBT = 1e-3
 """Width of log delta from which simpler bounds are asked too."""
 
@@ -173,8 +175,9 @@ def log_values(mean: LognormalMean, losses: Array, tolerance: float = 1e-11) -> 
     plain = np.array([gaussian_log_delta(abs(float(l)), mean.spread)[1] for l in losses]) + np.minimum(losses, 0.0)
     low, high = np.full(len(losses), -math.inf), plain
     chosen = np.flatnonzero(high > FARTHEST)
-    low[chosen], found = out_of_the_money(mean, losses[chosen], tolerance)
-    high[chosen] = np.minimum(high[chosen], found)
+    if SHIFTS[0] < mean.spread < SHIFTS[1] and mean.spread * math.sqrt(mean.count) > LEAST_TOTAL:
+        low[chosen], found = out_of_the_money(mean, losses[chosen], tolerance)
+        high[chosen] = np.minimum(high[chosen], found)
     doubt = np.flatnonzero((high - low > DOUBT) & (losses > 0))
     if len(doubt):
         high[doubt] = np.minimum(high[doubt], log_markov(mean, losses[doubt]))
