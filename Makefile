@@ -16,9 +16,11 @@ help: ## list the targets
 
 setup: $(READY) ## make .venv with hush and the pinned tools
 
+# torch goes first and alone: pinned exactly, or the resolver may fetch gigabytes of another build.
 $(READY): pyproject.toml constraints.txt
 	$(PYTHON) -m venv --clear .venv
-	$(BIN)/python $(PIP) install --constraint constraints.txt --editable '.[dev,app]'
+	$(BIN)/python $(PIP) install "$$(grep '^torch==' constraints.txt)" --constraint constraints.txt
+	$(BIN)/python $(PIP) install --constraint constraints.txt --editable '.[dev,all]'
 	@touch $@
 
 demo: setup ## account for, calibrate and explain one training run
@@ -40,7 +42,7 @@ bench: $(BENCH_READY) $(ALLOCATION_READY) ## compare with other accountants, int
 	$(BENCH)/bin/python bench/renyi.py
 	$(ALLOCATION)/bin/python bench/allocation.py
 
-# torch goes first and alone: pinned exactly, or the resolver may fetch gigabytes of another build.
+# Here too torch goes first.
 $(BENCH_READY): pyproject.toml bench/requirements.txt
 	$(PYTHON) -m venv --clear $(BENCH)
 	$(BENCH)/bin/python $(PIP) install "$$(grep '^torch==' bench/requirements.txt)"

@@ -10,11 +10,17 @@ from importlib import import_module
 from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
+    from hush import auditing, learning, randomness, releases
     from hush.public import *  # noqa: F403
+
+ROOMS = ("auditing", "learning", "randomness", "releases")
+"""Names of the packages that are reached as hush.releases and so on, loaded when first used."""
 
 
 def __getattr__(name: str) -> object:
     """All public names at once, when the first is used: `hush --help` need not wait for scipy."""
+    if name in ROOMS:
+        return import_module(f"hush.{name}")
     if name.startswith("_") and name != "__all__":
         raise AttributeError(f"module 'hush' has no attribute {name!r}")
     public = import_module("hush.public")
@@ -25,4 +31,4 @@ def __getattr__(name: str) -> object:
 
 
 def __dir__() -> list[str]:
-    return sorted(import_module("hush.public").__all__)
+    return sorted([*import_module("hush.public").__all__, *ROOMS])

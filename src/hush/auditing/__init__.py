@@ -1,0 +1,1 @@
+"""Evidence against a claim: attacks turned into lower bounds on epsilon, with confidence."""
