@@ -10,7 +10,7 @@ from importlib import import_module
 from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
-    from hush import auditing, learning, randomness, releases
+    from hush import auditing, learning, randomness, releases  # noqa: F401
     from hush.public import *  # noqa: F403
 
 ROOMS = ("auditing", "learning", "randomness", "releases")
