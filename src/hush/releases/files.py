@@ -43,7 +43,7 @@ class Parquet(Reader):
 class Csv(Reader):
     """A CSV file with a header. Cells are text: which of them are numbers is never guessed from the data.
 
-    Where numbers are asked for, a cell that is none counts as missing. Rows with another number of cells than the header
+    Where numbers are asked for, a cell that is none counts as missing. Rows with more or fewer cells than the header
     are left out.
     """
 

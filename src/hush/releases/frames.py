@@ -33,7 +33,11 @@ class Frame(Reader):
 
     def _column(self, name: str) -> Any:
         own = self._own[name]
-        return self._frame.column(own) if hasattr(self._frame, "schema") and hasattr(self._frame, "num_rows") else self._frame[own]
+        return (
+            self._frame.column(own)
+            if hasattr(self._frame, "schema") and hasattr(self._frame, "num_rows")
+            else self._frame[own]
+        )
 
     def kind(self, name: str) -> str:
         return kind_of(column_of(self._column(name)[:0]))

@@ -27,9 +27,7 @@ def checked_bounds(who: str, bounds: object) -> tuple[float, float]:
     rule = "bounds=(low, high), two finite numbers with low < high, chosen without looking at the data"
     if not isinstance(bounds, tuple | list) or len(bounds) != 2:
         raise InvalidParameter(who, rule, bounds=bounds)
-    low, high = (
-        number(who, rule, -math.inf, math.inf, low_open=True, high_open=True, bounds=end) for end in bounds
-    )
+    low, high = (number(who, rule, -math.inf, math.inf, low_open=True, high_open=True, bounds=end) for end in bounds)
     if not low < high:
         raise InvalidParameter(who, rule, bounds=bounds)
     return low, high

@@ -57,7 +57,7 @@ class Query(ABC):
 
     @abstractmethod
     def check(self, table: Table) -> None:
-        """Raise InvalidParameter where the schema does not fit, such as words in place of numbers. Values never raise."""
+        """Raise InvalidParameter where the schema does not fit, such as words for numbers. Values never raise."""
 
     @abstractmethod
     def answer(self, run: Run) -> Answer:
@@ -175,5 +175,3 @@ def covered(mechanism: Mechanism) -> Mechanism:
 def checked_confidence(confidence: object) -> float:
     """A confidence strictly between 0 and 1."""
     return number("release", "0 < confidence < 1", 0, 1, low_open=True, high_open=True, confidence=confidence)
-
-

@@ -123,6 +123,3 @@ def needs(package: str) -> Any:
         return importlib.import_module(package)
     except ImportError:
         raise NotInstalled("Reading tables", package, "data") from None
-
-
-

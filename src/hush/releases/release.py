@@ -69,7 +69,7 @@ class Release:
     """The sample that it was made from, where one was drawn: other uses of it are accounted together with this one."""
 
     def map(self, f: Callable[[Any], Any], *, monotone: bool = False) -> Release:
-        """f(value), which costs nothing more; the intervals follow where f is said to be monotone, else they are dropped.
+        """f(value), which costs nothing more; the intervals follow a monotone f, and are dropped unless it is said so.
 
         >>> import hush
         >>> found = hush.releases.count(range(100), epsilon=1.0, source=hush.SeededSource(1))

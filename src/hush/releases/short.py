@@ -48,7 +48,7 @@ def mean(
     source: Source | None = None,
     **noise: Any,
 ) -> Release:
-    """The mean of numbers clamped to the bounds, with noise: `Mean(...).release(data)`; size= is a public number of records.
+    """The mean of numbers clamped to the bounds, with noise: `Mean(...).release(data)`; size= is public if given.
 
     >>> import hush
     >>> abs(hush.releases.mean([1.0] * 1000, bounds=(0, 2), epsilon=1.0, size=1000).value - 1) < 0.1

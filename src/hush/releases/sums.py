@@ -69,9 +69,7 @@ class Sum(NoisyQuery):
         total, records = grid.sums(run.table.batches(numbers=True), powers=1)
         ends = grid.centre_steps + grid.low, grid.centre_steps + grid.high
         most = ends[1] - ends[0] if self.relation is Relation.REPLACE else max(abs(ends[0]), abs(ends[1]))
-        found, shift = self.noised(
-            [total + records * grid.centre_steps], l1=most, l2=float(most), source=run.source
-        )
+        found, shift = self.noised([total + records * grid.centre_steps], l1=most, l2=float(most), source=run.source)
         power = grid.power + grid.scaling + shift
         (steps,) = found.totals
         noise, inner = ((steps - r, steps + r) for r in (found.reach(run.confidence), found.reach(level)))
@@ -96,8 +94,8 @@ class Mean(NoisyQuery):
     """The mean of numbers that are clamped to the bounds (NaN counts as low).
 
     Under REPLACE the number of records is public, and the mean moves by (high - low)/n. Under ADD_REMOVE it is not:
-    with `size`, a public number of records that is taken as given, the sum of the distances from the middle of the bounds
-    gets noise, half as much. Without it two sums get noise, of x - low and of high - x: a record moves both
+    with `size`, a public number of records that is taken as given, the sum of the distances from the middle of the
+    bounds gets noise, half as much. Without it two sums get noise, of x - low and of high - x: a record moves both
     together by high - low, and their sum tells the number of records, so nothing is spent on that.
 
     >>> import hush
@@ -164,7 +162,7 @@ class Mean(NoisyQuery):
         noise, inner = (_ratio_range(found.totals, found.reach(1 - (1 - c) / 2)) for c in (run.confidence, level))
         fewest = (sum(found.totals) - 2 * found.reach(1 - (1 - level) / 2)) / one
         whole = mean_range(*inner, fewest, 1 - level) if run.rate < 1 else noise
-        return self._answer(run, _ratio(*found.totals, one), noise, whole)
+        return self._answer(run, _ratio(found.totals, one), noise, whole)
 
     def _answer(self, run: Run, at: float, noise: tuple[float, float], whole: tuple[float, float]) -> Answer:
         """From places between the bounds, 0 to 1, to values."""
@@ -178,9 +176,9 @@ class Mean(NoisyQuery):
         return Answer(value(at), ranges[0], ranges[1])
 
 
-def _ratio(above: float, below: float, one: float) -> float:
+def _ratio(totals: tuple[float, ...], one: float) -> float:
     """above / (above + below), each at least 0 and together at least one record."""
-    above, below = max(above, 0.0), max(below, 0.0)
+    above, below = (max(total, 0.0) for total in totals)
     return (above + max(one - above - below, 0.0) / 2) / max(above + below, one)
 
 

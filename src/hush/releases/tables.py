@@ -48,9 +48,7 @@ class Table:
                 "table", "unit and max_contributions together", unit=self.unit, max_contributions=self.max_contributions
             )
         if self.max_contributions is not None:
-            object.__setattr__(
-                self, "max_contributions", count("table", 1, max_contributions=self.max_contributions)
-            )
+            object.__setattr__(self, "max_contributions", count("table", 1, max_contributions=self.max_contributions))
 
     def of(self, column: str | None) -> Table:
         """The same records, asked about another column (None: as it is)."""

@@ -37,7 +37,7 @@ def _missing(units: np.ndarray) -> np.ndarray:
     if units.dtype.kind == "f":
         return np.isnan(units)
     if units.dtype.kind == "O":
-        return np.array([unit is None or unit != unit for unit in units], dtype=bool)  # noqa: PLR0124
+        return np.array([unit is None or unit != unit for unit in units], dtype=bool)
     return np.zeros(len(units), dtype=bool)
 
 
