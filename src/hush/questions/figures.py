@@ -9,8 +9,9 @@ import numpy as np
 
 from hush.curves.pearson_vajda import chi
 from hush.mechanisms.noise import Gaussian, Laplace
+from hush.questions.compare_schemes import compare_schemes
 from hush.questions.composition import compositions
-from hush.questions.drawing import Axis, Chart, Line, Stroke
+from hush.questions.drawing import Axis, Chart, Line, Picture, Stroke
 from hush.questions.figures_sampling import overall, renyi_curves
 from hush.questions.plan_rules import noise_limit, noise_ratio
 
@@ -96,7 +97,7 @@ def compared() -> Chart:
     return compositions(steps, times=np.rint(np.geomspace(1, 10_000, 9)).tolist(), delta=1e-6).chart()
 
 
-FIGURES: dict[str, Callable[[], Chart]] = {
+FIGURES: dict[str, Callable[[], Picture]] = {
     "renyi-gaussian": lambda: renyi_curves(Gaussian(5.0)),
     "renyi-laplace": lambda: renyi_curves(Laplace(0.5)),
     "overall-gaussian-5": lambda: overall(Gaussian(5.0)),
@@ -104,6 +105,7 @@ FIGURES: dict[str, Callable[[], Chart]] = {
     "overall-laplace-2": lambda: overall(Laplace(2.0)),
     "overall-laplace-0.5": lambda: overall(Laplace(0.5)),
     "compositions": compared,
+    "schemes": lambda: compare_schemes(noise_multiplier=1.0, steps=1000, delta=1e-6).chart(),
     "ratio-against-rate": ratio_against_rate,
     "ratio-against-epsilon": ratio_against_epsilon,
     "ratio-for-proportional-epsilon": ratio_for_proportional_epsilon,
