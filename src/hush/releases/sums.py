@@ -7,7 +7,6 @@ from dataclasses import dataclass
 from hush.curves.relation import Relation
 from hush.errors import InvalidParameter, NotCovered
 from hush.mechanisms.checks import positive
-from hush.mechanisms.sampling import Poisson
 from hush.releases.noise import NoisyQuery
 from hush.releases.quantise import Grid, checked_bounds, flat, worth
 from hush.releases.query import Answer, Run
@@ -71,10 +70,12 @@ class Sum(NoisyQuery):
         grid, rate, level = Grid(self.bounds), run.rate, failure_split(run)
         total, records = grid.sums(run.table.batches(numbers=True), powers=1)
         ends = grid.centre_steps + grid.low, grid.centre_steps + grid.high
-        most = ends[1] - ends[0] if self.relation is Relation.REPLACE else max(abs(ends[0]), abs(ends[1]))
-        found, shift = self.noised([total + records * grid.centre_steps], l1=most, l2=float(most), source=run.source)
+        # under REPLACE the number of records is public: what the centre adds up to needs no noise
+        replaced, middle = self.relation is Relation.REPLACE, records * grid.centre_steps
+        most = ends[1] - ends[0] if replaced else max(abs(ends[0]), abs(ends[1]))
+        found, shift = self.noised([total if replaced else total + middle], l1=most, l2=float(most), source=run.source)
         power = grid.power + grid.scaling + shift
-        (steps,) = found.totals
+        steps = found.totals[0] + (middle / 2**shift if replaced else 0.0)
         noise, inner = ((steps - r, steps + r) for r in (found.reach(run.confidence), found.reach(level)))
         unit, failure = max(abs(ends[0]), abs(ends[1])) / 2**shift, 1 - level
         whole: tuple[float, float] | None
@@ -123,8 +124,6 @@ class Mean(NoisyQuery):
         table.require_numbers("Mean")
 
     def answer(self, run: Run) -> Answer:
-        if self.size is not None and run.scheme is not None and not isinstance(run.scheme, Poisson):
-            raise NotCovered("a mean with a public size on a sample of another kind than Poisson")
         grid = Grid(self.bounds)
         total, records = grid.sums(run.table.batches(numbers=True), powers=1)
         if self.relation is Relation.REPLACE:
