@@ -37,11 +37,13 @@ class Lattice:
     last: int
 
     @classmethod
-    def within(cls, bounds: tuple[float, float], *, step: float | None = None, who: str = "Lattice") -> Lattice:
+    def within(
+        cls, bounds: tuple[float, float], *, step: float | None = None, who: str = "Lattice", fine: int = FINE
+    ) -> Lattice:
         """Of this step, a power of two; by default fine against the range, as far as floats are exact."""
         low, high = checked_bounds(who, bounds)
         if step is None:
-            power = max(math.frexp(high - low)[1] - FINE - 1, math.frexp(max(-low, high))[1] - FINEST - 2)
+            power = max(math.frexp(high - low)[1] - fine - 1, math.frexp(max(-low, high))[1] - FINEST - 2)
         else:
             power = _power(who, step)
         unit = Fraction(2) ** power

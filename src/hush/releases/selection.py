@@ -121,9 +121,7 @@ def _by_floats(cells: Cells, share: Fraction, eta: Fraction, lattice: Lattice, w
     return place
 
 
-def _by_integers(
-    cells: Cells, share: Fraction, eta: Fraction, lattice: Lattice, word: int, bits: int
-) -> int | None:
+def _by_integers(cells: Cells, share: Fraction, eta: Fraction, lattice: Lattice, word: int, bits: int) -> int | None:
     """The same for [word, word + 1) / 2^bits in integers, each weight between two bounds."""
     around = [exact.exponential(eta * loss, bits + 64) for loss in cells.losses(share)]
     least, most = (

@@ -88,7 +88,7 @@ def sensitivity_chart(
     """Sensitivity at distance k against k, the global one, and for each beta the terms whose largest is the smooth one.
 
     >>> sensitivity_chart([4, 5, 7], betas=[0.5], bounds=(0, 10)).line("at distance k").y
-    (2.0, 5.0, 7.0, 10.0)
+    (2.0, 5.0, 7.0, 10.0, 10.0)
     """
     size = int(np.size(values))
     steps = np.unique(np.concatenate([np.arange(min(size, 64)), np.geomspace(1, size + 1, 65)]).astype(int))
