@@ -51,7 +51,9 @@ def test_no_point_of_the_box_exceeds_laplace_delta(e: float, a: float, b: float,
     assert laplace_stick(e, narrow, wide) <= 1e-15
 
 
-@pytest.mark.parametrize(("e", "alpha", "beta"), [(1.0, 0.5, 0.1), (0.1, 0.05, 0.02), (5.0, 2.0, 0.6), (15.0, 7.5, 0.517)])
+@pytest.mark.parametrize(
+    ("e", "alpha", "beta"), [(1.0, 0.5, 0.1), (0.1, 0.05, 0.02), (5.0, 2.0, 0.6), (15.0, 7.5, 0.517)]
+)
 def test_laplace_delta_is_attained_at_the_corner(e: float, alpha: float, beta: float) -> None:
     reached = laplace_stick(e, (alpha, math.exp(beta)), (0.0, 1.0))
     assert reached == pytest.approx(laplace_delta(e, alpha=alpha, beta=beta), rel=2e-2)
@@ -122,7 +124,9 @@ def test_student_calibration_meets_its_target(e: float) -> None:
     assert SmoothStudent(epsilon=e, degrees=1).deviation == math.inf
 
 
-@pytest.mark.parametrize("fault", [{"delta": 0.0}, {"delta": 1.0}, {"delta": 1.5}, {"epsilon": 0}, {"epsilon": math.nan}])
+@pytest.mark.parametrize(
+    "fault", [{"delta": 0.0}, {"delta": 1.0}, {"delta": 1.5}, {"epsilon": 0}, {"epsilon": math.nan}]
+)
 def test_faults_are_named(fault: dict[str, float]) -> None:
     with pytest.raises(InvalidParameter, match=next(iter(fault))):
         SmoothLaplace(**({"epsilon": 1.0, "delta": 1e-6} | fault))

@@ -12,6 +12,7 @@ import numpy as np
 from hush.errors import InvalidParameter
 from hush.mechanisms.checks import number
 from hush.randomness.grid import Grid
+from hush.releases.quantise import checked_bounds
 
 Array: TypeAlias = Any
 
@@ -19,7 +20,7 @@ FINE = 40
 """By default the range has 2^40 to 2^41 steps."""
 FINEST = 50
 """Most steps: floats hold them, and twice them, exactly."""
-RULE = "bounds=(low, high), both finite, low < high"
+EXTREME = 1e270
 
 
 @dataclass(frozen=True)
@@ -42,6 +43,8 @@ class Lattice:
     ) -> Lattice:
         """Of this step, a power of two; by default fine against the range, as far as floats are exact."""
         low, high = checked_bounds(who, bounds)
+        if not (max(-low, high) < EXTREME and high - low > 1 / EXTREME):
+            raise InvalidParameter(who, "bounds below 1e270 in size and more than 1e-270 apart", bounds=bounds)
         if step is None:
             power = max(math.frexp(high - low)[1] - fine - 1, math.frexp(max(-low, high))[1] - FINEST - 2)
         else:
@@ -65,16 +68,6 @@ class Lattice:
     def value(self, index: int) -> float:
         """The multiple as a float, exactly."""
         return float(self.grid.to_float(index))
-
-
-def checked_bounds(who: str, bounds: object) -> tuple[float, float]:
-    """Both bounds as floats."""
-    if not isinstance(bounds, tuple | list) or len(bounds) != 2:
-        raise InvalidParameter(who, RULE, bounds=bounds)
-    low, high = (number(who, RULE, -1e270, 1e270, bounds=end) for end in bounds)
-    if not low < high or not high - low > 1e-270:
-        raise InvalidParameter(who, RULE, bounds=bounds)
-    return low, high
 
 
 def _power(who: str, step: float) -> int:

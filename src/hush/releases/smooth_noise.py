@@ -35,8 +35,8 @@ def laplace_delta(epsilon: float, *, alpha: float, beta: float) -> float:
     """The largest hockey stick of Laplace noise over all shifts up to alpha and dilations up to e^beta, both ways.
 
     For epsilon >= max(alpha, beta + alpha e^-beta) the narrow law never exceeds e^epsilon times the wide one, and the
-    other way the supremum is attained at the corner: (1 - e^-beta) exp(-(epsilon + beta)/(e^beta - 1)) cosh(alpha/(e^beta -
-    1)). Below that epsilon the answer is 1, which claims nothing.
+    other way the supremum is attained at the corner: (1 - e^-beta) exp(-(epsilon + beta)/w) cosh(alpha/w) with
+    w = e^beta - 1. Below that epsilon the answer is 1, which claims nothing.
 
     >>> round(laplace_delta(30.0, alpha=15.0, beta=15 / math.log(2e6)) / 1e-6, 1)
     46.2
@@ -88,8 +88,8 @@ class SmoothNoise(ABC):
 class SmoothLaplace(SmoothNoise):
     """Laplace noise that meets (epsilon, delta) over the whole box of shifts and dilations.
 
-    A public rule chooses beta unless it is given: where the data are spread evenly near the quantile, S is in proportion
-    to max over k of (k+1) exp(-beta k), and the noise, that over alpha, is least. No data is looked at.
+    A public rule chooses beta unless it is given: where the data are spread evenly near the quantile, S is in
+    proportion to max over k of (k+1) exp(-beta k), and the noise, that over alpha, is least. No data is looked at.
 
     >>> found = SmoothLaplace(epsilon=1.0, delta=1e-6)
     >>> found.alpha, found.beta

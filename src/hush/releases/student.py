@@ -11,8 +11,8 @@ def rounded_student(source: Source, scale: float, degrees: int) -> int:
     """scale * Z rounded to the nearest whole number, Z of density in proportion to (1 + z^2)^(-(degrees+1)/2).
 
     A uniform point (x, y) of the quarter disc has the ratio x/y of a Cauchy size; kept with probability
-    (y^2/(x^2 + y^2))^((degrees-1)/2), it has that of Z. All comparisons are of integers, between which the uniform numbers
-    lie; these get more bits until all is decided, so the law is exact. degrees must be odd.
+    (y^2/(x^2 + y^2))^((degrees-1)/2), it has that of Z. All comparisons are of integers, between which the uniform
+    numbers lie; these get more bits until all is decided, so the law is exact. degrees must be odd.
 
     >>> from hush.randomness.source import SeededSource
     >>> rounded_student(SeededSource(1), 1e-9, 3)

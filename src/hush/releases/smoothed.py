@@ -4,21 +4,18 @@ from __future__ import annotations
 
 import math
 from dataclasses import dataclass, field
-from typing import Any, ClassVar
 
 from hush.curves.relation import Relation
 from hush.errors import InvalidParameter
 from hush.mechanisms.checks import number
 from hush.mechanisms.mechanism import Mechanism
-from hush.randomness.source import Source
+from hush.releases.exponential import without_nan
 from hush.releases.lattice import Lattice
 from hush.releases.order import order_statistics
-from hush.releases.quantile import without_nan
 from hush.releases.query import Answer, Query, Run
-from hush.releases.release import Release
 from hush.releases.sensitivity import rank_of
 from hush.releases.smooth import Array, smooth_of_sorted
-from hush.releases.smooth_noise import SmoothLaplace, SmoothNoise, SmoothStudent
+from hush.releases.smooth_noise import SmoothNoise
 from hush.releases.tables import Table
 
 FINE = 36
@@ -38,7 +35,7 @@ class SmoothQuantile(Query):
     post-processing, and costs nothing. The exponential mechanism (`Quantile`) is more accurate nearly always.
 
     >>> import hush
-    >>> query = SmoothQuantile(p=0.5, bounds=(0, 1000), noise=SmoothLaplace(epsilon=1.0, delta=1e-6))
+    >>> query = SmoothQuantile(p=0.5, bounds=(0, 1000), noise=hush.releases.SmoothLaplace(epsilon=1.0, delta=1e-6))
     >>> abs(query.release(range(1001), source=hush.SeededSource(1)).value - 500) < 250
     True
     """
@@ -47,7 +44,7 @@ class SmoothQuantile(Query):
     bounds: tuple[float, float]
     noise: SmoothNoise
     step: float | None = None
-    relation: ClassVar[Relation] = Relation.REPLACE
+    relation: Relation = field(default=Relation.REPLACE, init=False)
 
     def __post_init__(self) -> None:
         who = type(self).__name__
@@ -98,38 +95,3 @@ def centre_and_smooth(values: Array, *, p: float, beta: float, lattice: Lattice)
     ends = float(lattice.first), float(lattice.last)
     smooth = smooth_of_sorted(near, rank=rank - first + 1, beta=rate, bounds=ends)
     return int(near[rank - first]), max(smooth, 1.0) * LARGER
-
-
-def smooth_median(
-    data: Any,
-    *,
-    bounds: tuple[float, float],
-    epsilon: float,
-    delta: float = 0.0,
-    source: Source | None = None,
-    **options: Any,
-) -> Release:
-    """The median with smooth-sensitivity noise: Laplace for a delta, three-degree Student noise for a pure epsilon.
-
-    >>> import hush
-    >>> found = smooth_median(range(1001), bounds=(0, 1000), epsilon=1.0, source=hush.SeededSource(1))
-    >>> found.mechanism.epsilon(delta=0).upper
-    1.0
-    """
-    return smooth_quantile(data, 0.5, bounds=bounds, epsilon=epsilon, delta=delta, source=source, **options)
-
-
-def smooth_quantile(
-    data: Any,
-    p: float,
-    *,
-    bounds: tuple[float, float],
-    epsilon: float,
-    delta: float = 0.0,
-    source: Source | None = None,
-    **options: Any,
-) -> Release:
-    """The p-quantile in the same way."""
-    number("smooth_quantile", "0 <= delta < 1", 0.0, 1.0, high_open=True, delta=delta)
-    noise = SmoothLaplace(epsilon=epsilon, delta=delta) if delta else SmoothStudent(epsilon=epsilon)
-    return SmoothQuantile(p=p, bounds=bounds, noise=noise, **options).release(data, source=source)

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from dataclasses import dataclass, field
 from fractions import Fraction
-from typing import Any
 
 import numpy as np
 
@@ -13,11 +12,9 @@ from hush.errors import InvalidParameter
 from hush.mechanisms.checks import number
 from hush.mechanisms.choice import Exponential
 from hush.mechanisms.mechanism import Mechanism
-from hush.randomness.source import Source
 from hush.releases.lattice import Lattice
 from hush.releases.order import order_statistics
 from hush.releases.query import Answer, Query, Run
-from hush.releases.release import Release
 from hush.releases.selection import Array, draw_quantile
 from hush.releases.tables import Table
 
@@ -26,8 +23,8 @@ from hush.releases.tables import Table
 class Quantile(Query):
     """The p-quantile of numbers within public bounds, by the exponential mechanism.
 
-    A value of the lattice has the loss max(0, B - pn, A - (1-p)n), with B records below it and A above: how many ranks it
-    is off. One record more or less changes that by at most max(p, 1-p), one replaced by at most 1; so weights
+    A value of the lattice has the loss max(0, B - pn, A - (1-p)n), with B records below it and A above: how many ranks
+    it is off. One record more or less changes that by at most max(p, 1-p), one replaced by at most 1; so weights
     exp(-epsilon loss / (2 change)) are what `Exponential(epsilon)` accounts for. Numbers outside of the bounds are
     moved to them; NaN counts as the lower one. `step`, a power of two, is the distance of the values that can
     come out: give it where the data have one, such as 1 for whole numbers. On a sample it is the sample's quantile,
@@ -102,27 +99,3 @@ def without_nan(values: Array, lattice: Lattice) -> Array:
         if missing.any():
             return np.where(missing, lattice.value(lattice.first), values)
     return values
-
-
-def median(
-    data: Any, *, bounds: tuple[float, float], epsilon: float, source: Source | None = None, **options: Any
-) -> Release:
-    """The median: `Median(...).release(data)`.
-
-    >>> import hush
-    >>> abs(median(range(1001), bounds=(0, 1000), epsilon=1.0, source=hush.SeededSource(1)).value - 500) < 20
-    True
-    """
-    return Median(bounds=bounds, epsilon=epsilon, **options).release(data, source=source)
-
-
-def quantile(
-    data: Any, p: float, *, bounds: tuple[float, float], epsilon: float, source: Source | None = None, **options: Any
-) -> Release:
-    """The p-quantile: `Quantile(...).release(data)`.
-
-    >>> import hush
-    >>> abs(quantile(range(1001), 0.9, bounds=(0, 1000), epsilon=1.0, source=hush.SeededSource(1)).value - 900) < 20
-    True
-    """
-    return Quantile(p=p, bounds=bounds, epsilon=epsilon, **options).release(data, source=source)
