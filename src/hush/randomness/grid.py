@@ -71,7 +71,7 @@ class Grid:
         """
         with np.errstate(over="ignore", under="ignore"):
             scaled = np.rint(np.ldexp(np.asarray(values, dtype=float), -self.power))
-        return np.clip(np.nan_to_num(scaled, copy=False, posinf=MOST, neginf=-MOST), -MOST, MOST).astype(np.int64)
+        return np.where(np.isnan(scaled), 0.0, np.clip(scaled, -MOST, MOST)).astype(np.int64)
 
     def to_float(self, multiples: Any) -> Array:
         """The multiples as floats: exact up to 2^53 steps, and on the grid beyond."""
