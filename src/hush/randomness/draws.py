@@ -97,8 +97,8 @@ def tosses(source: Source, count: int, rate: float) -> Array:
 def subset(source: Source, population: int, size: int) -> Array:
     """A uniform subset of `size` of the numbers 0..population-1, in increasing order; time and memory O(size).
 
-    Independent coins give a subset of about this size. By symmetry it stays uniform when what is too many is removed, or
-    what is missing is added, uniformly. For more than half, the rest is drawn instead.
+    Independent coins give a subset of about this size. By symmetry it stays uniform when what is too many is removed,
+    or what is missing is added, uniformly. For more than half, the rest is drawn instead.
 
     >>> from hush.randomness.source import SeededSource
     >>> subset(SeededSource(1), 5, 5).tolist()

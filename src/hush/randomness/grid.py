@@ -49,11 +49,13 @@ class Grid:
         >>> Grid.for_scale(3.0, sensitivity=1.0, most=1e15)
         Grid(power=-2)
         """
-        for name, value in (("scale", scale), ("sensitivity", sensitivity), ("coordinates", coordinates)):
-            if not 0 < value < math.inf:
-                raise InvalidParameter("Grid.for_scale", f"0 < {name} < infinity", **{name: value})
-        if not 0 <= most < math.inf:
-            raise InvalidParameter("Grid.for_scale", "0 <= most < infinity", most=most)
+        for name, value in (("scale", scale), ("sensitivity", sensitivity)):
+            if not 2.0**-900 <= value <= 2.0**900:
+                raise InvalidParameter("Grid.for_scale", f"2^-900 <= {name} <= 2^900", **{name: value})
+        if not 1 <= coordinates <= 2**60:
+            raise InvalidParameter("Grid.for_scale", "1 <= coordinates <= 2^60", coordinates=coordinates)
+        if not 0 <= most <= 2.0**900:
+            raise InvalidParameter("Grid.for_scale", "0 <= most <= 2^900", most=most)
         fine = math.frexp(min(scale, sensitivity / coordinates))[1] - 1 - FINE
         coarse = math.frexp(most)[1] - 52 if most else fine
         return cls(max(fine, coarse, math.frexp(scale)[1] - COARSE))
