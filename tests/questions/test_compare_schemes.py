@@ -3,11 +3,15 @@
 from __future__ import annotations
 
 import json
+import math
+from pathlib import Path
 
 import pytest
 
 import hush
 from hush.app.cli import main
+from hush.questions.drawing import Axis
+from hush.questions.ranges import Claim, Range, Ranges
 
 ASKED = ["compare", "--noise", "1", "--steps", "100", "--delta", "1e-6"]
 
@@ -36,6 +40,52 @@ def test_the_mistake_is_named_with_its_factor(found: hush.SchemeComparison) -> N
 def test_no_claim_where_the_attack_does_not_reach() -> None:
     calm = hush.compare_schemes(noise_multiplier=5.0, steps=10, delta=1e-3)
     assert "neither proven nor refuted" in calm.mistake
+
+
+def test_little_noise_shuffled_is_proven_better_than_poisson() -> None:
+    loud = hush.compare_schemes(noise_multiplier=0.4, steps=3, delta=1e-3)
+    assert loud["shuffled batches"].bound.upper < loud["Poisson"].bound.lower
+    assert "would be safe" in loud.mistake
+    assert "safe here" in loud.chart().claim.text
+
+
+def test_chart_vs_rows(found: hush.SchemeComparison) -> None:
+    picture = found.chart()
+    drawn = {row["label"]: row for row in picture.rows()}
+    for row in found.rows:
+        assert (drawn[row.name]["low"], drawn[row.name]["high"]) == (row.bound.lower, row.bound.upper)
+        assert drawn[row.name]["note"] == row.reason
+    assert [row.label for row in picture.ranges][-2:] == ["Poisson", "shuffled batches"]
+    assert "4.9 times" in picture.claim.text
+    assert len({drawn[name]["colour"] for name in ("Poisson", "shuffled batches", "random allocation")}) == 3
+
+
+def test_open_ends_are_drawn_to_the_edge() -> None:
+    rows = Range("a", 0.0, math.inf, "unknown"), Range("b", 2.0, 4.0, "2 to 4")
+    picture = Ranges("t", "s", Axis("ε", log=True), rows)
+    first, second = picture.rows()
+    assert (first["low"], first["high"]) == picture.ends
+    assert picture.ends[0] < second["low"] < second["high"] < picture.ends[1]
+
+
+def test_pictures_of_nonsense_are_refused() -> None:
+    one = Range("a", 1.0, 2.0, "1 to 2")
+    with pytest.raises(hush.InvalidParameter, match="claim"):
+        Ranges("t", "s", Axis("ε", log=True), (one,), Claim("a", "b", "text"))
+    with pytest.raises(hush.InvalidParameter, match="no two rows"):
+        Ranges("t", "s", Axis("ε", log=True), (one, one))
+
+
+@pytest.mark.parametrize("ending", [".svg", ".png", ".html"])
+def test_command_draws(ending: str, tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    pytest.importorskip("vl_convert")
+    target = tmp_path / f"schemes{ending}"
+    assert main([*ASKED, "--chart", str(target)]) == 0
+    assert "The common mistake" in capsys.readouterr().out
+    if ending != ".png":
+        assert "4.9 times that" in target.read_text(encoding="utf-8")
+    else:
+        assert target.read_bytes().startswith(b"\x89PNG")
 
 
 def test_command(capsys: pytest.CaptureFixture[str]) -> None:

@@ -26,7 +26,7 @@ examples:
   hush compose "laplace 10" --times 1 10 100 --delta 1e-6 --out compared.svg
   hush chart profile "gaussian 1" "laplace 1" --out profiles.png
   hush figures pictures
-  hush compare --noise 1.0 --steps 1000 --epochs 1 --delta 1e-6
+  hush compare --noise 1.0 --steps 1000 --epochs 1 --delta 1e-6 --chart schemes.svg
 
 a mechanism is either --noise, --rate and --steps (Gaussian noise on Poisson samples), or an expression:
   gaussian NOISE                      discrete-gaussian SIGMA [SENSITIVITY]    gdp MU
@@ -167,6 +167,9 @@ def _add_compare(commands: argparse._SubParsersAction) -> None:
     )
     added.add_argument("--epochs", type=float, default=1, help="number of epochs (1)")
     added.add_argument("--delta", type=float, required=True)
+    added.add_argument(
+        "--chart", "--out", dest="out", metavar="FILE", help="draw it too: a name that ends in .svg, .png or .html"
+    )
     added.add_argument("--json", action="store_true", help="print one JSON object")
 
 

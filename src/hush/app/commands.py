@@ -18,7 +18,7 @@ OVER = {"noise": (0.05, 10_000.0), "rate": (1e-9, 1.0), "steps": (1, 10**12)}
 
 def run(arguments: Namespace) -> str:
     """The output of one command."""
-    if arguments.command in ("chart", "compose", "figures"):
+    if arguments.command in ("chart", "compare", "compose", "figures"):
         from hush.app import pictures
 
         return pictures.run(arguments)
@@ -30,7 +30,6 @@ def run(arguments: Namespace) -> str:
         "statement": _statement,
         "calibrate": _calibrate,
         "iterate": _iterate,
-        "compare": _compare,
     }[arguments.command](arguments)
 
 
@@ -119,24 +118,6 @@ def _iterate(arguments: Namespace) -> str:
     from hush.app.iterate import answer
 
     return answer(arguments)
-
-
-def _compare(arguments: Namespace) -> str:
-    found = hush.compare_schemes(
-        noise_multiplier=arguments.noise, steps=arguments.steps, epochs=arguments.epochs, delta=arguments.delta
-    )
-    if not arguments.json:
-        return str(found)
-    rows = [
-        {"scheme": row.name, "relation": row.mechanism.relation.value, "reason": row.reason}
-        | ({"lower": row.bound.lower, "upper": _finite(row.bound.upper)} if row.bound else {})
-        for row in found.rows
-    ]
-    return json.dumps({"delta": found.delta, "schemes": rows, "mistake": found.mistake}, allow_nan=False)
-
-
-def _finite(value: float) -> float | str:
-    return "inf" if value == math.inf else value
 
 
 # -- output --------------------------------------------------------------------------------------------------

@@ -1,4 +1,4 @@
-"""The commands that draw: `hush chart`, `compose` and `figures`."""
+"""The commands that draw: `hush chart`, `compare`, `compose` and `figures`."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ from hush.app.expression import parse
 from hush.errors import InvalidParameter, NotInstalled
 from hush.questions.chart import KINDS
 from hush.questions.composition import WHY, Compositions
-from hush.questions.drawing import Chart
+from hush.questions.drawing import Picture
 
 AT = {"renyi": "orders", "profile": "epsilons", "tradeoff": "false_positive_rates", "roc": "false_positive_rates"}
 """What --at means for each kind; else steps."""
@@ -23,7 +23,8 @@ AT = {"renyi": "orders", "profile": "epsilons", "tradeoff": "false_positive_rate
 
 def run(arguments: Namespace) -> str:
     """The output of one command."""
-    return {"chart": _chart, "compose": _compose, "figures": _figures}[arguments.command](arguments)
+    answers = {"chart": _chart, "compare": _compare, "compose": _compose, "figures": _figures}
+    return answers[arguments.command](arguments)
 
 
 def _chart(arguments: Namespace) -> str:
@@ -54,11 +55,27 @@ def _chosen(arguments: Namespace) -> dict[str, object]:
     return chosen
 
 
-def _saved(chart: Chart, path: str | Path) -> None:
+def _saved(chart: Picture, path: str | Path) -> None:
     try:
         chart.save(path)
     except OSError as reason:
         raise InvalidParameter("hush", "a file that can be written", out=str(path), reason=reason.strerror) from reason
+
+
+def _compare(arguments: Namespace) -> str:
+    found = hush.compare_schemes(
+        noise_multiplier=arguments.noise, steps=arguments.steps, epochs=arguments.epochs, delta=arguments.delta
+    )
+    if arguments.out:
+        _saved(found.chart(), arguments.out)
+    if not arguments.json:
+        return str(found)
+    rows = [
+        {"scheme": row.name, "relation": row.mechanism.relation.value, "reason": row.reason}
+        | ({"lower": row.bound.lower, "upper": row.bound.upper} if row.bound else {})
+        for row in found.rows
+    ]
+    return _json({"delta": found.delta, "schemes": rows, "mistake": found.mistake})
 
 
 def _compose(arguments: Namespace) -> str:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+from abc import ABC, abstractmethod
 from collections.abc import Sequence
 from dataclasses import dataclass
 from enum import Enum
@@ -56,8 +57,33 @@ class Line:
             raise InvalidParameter("A line", "as many x as y", x=len(self.x), y=len(self.y), other=len(self.other))
 
 
+class Picture(ABC):
+    """What can be drawn: plain data until then."""
+
+    @abstractmethod
+    def altair(self, *, tooltips: bool = True) -> Any:
+        """The same as an altair chart, to change as one likes."""
+
+    def save(self, path: str | Path) -> Path:
+        """Write an SVG or PNG picture, or a page that needs no network (.html), as the name of the file says.
+
+        Needs the extra: pip install 'hush[app]'.
+        """
+        target = Path(path)
+        if target.suffix.lower() not in FORMATS:
+            raise InvalidParameter("save", f"a name that ends in one of {', '.join(FORMATS)}", path=str(path))
+        from hush.questions import rendering
+
+        target.write_bytes(rendering.file_bytes(self, target.suffix.lower()))
+        return target
+
+    def _repr_mimebundle_(self, *_: object, **__: object) -> Any:
+        """How a notebook shows it."""
+        return self.altair()._repr_mimebundle_()
+
+
 @dataclass(frozen=True)
-class Chart:
+class Chart(Picture):
     """Lines on two axes, with a title that says what is shown and a subtitle that says with which parameters.
 
     >>> chart = Chart("A title", "a parameter", Axis("x"), Axis("y"), (Line("a", (0.0, 1.0), (2.0, 3.0)),))
@@ -93,25 +119,7 @@ class Chart:
             found.append(row)
         return found
 
-    def save(self, path: str | Path) -> Path:
-        """Write an SVG or PNG picture, or a page that needs no network (.html), as the name of the file says.
-
-        Needs the extra: pip install 'hush[app]'.
-        """
-        target = Path(path)
-        if target.suffix.lower() not in FORMATS:
-            raise InvalidParameter("save", f"a name that ends in one of {', '.join(FORMATS)}", path=str(path))
+    def altair(self, *, tooltips: bool = True) -> Any:
         from hush.questions import rendering
 
-        target.write_bytes(rendering.file_bytes(self, target.suffix.lower()))
-        return target
-
-    def altair(self) -> Any:
-        """The same as an altair chart, to change as one likes."""
-        from hush.questions import rendering
-
-        return rendering.drawn(self)
-
-    def _repr_mimebundle_(self, *_: object, **__: object) -> Any:
-        """How a notebook shows it."""
-        return self.altair()._repr_mimebundle_()
+        return rendering.drawn(self, tooltips=tooltips)

@@ -8,7 +8,7 @@ from importlib import import_module
 from typing import Any
 
 from hush.errors import NotInstalled
-from hush.questions.drawing import Axis, Chart, Stroke
+from hush.questions.drawing import Axis, Chart, Picture, Stroke
 
 COLOURS = ("#0072b2", "#d55e00", "#009e73", "#cc79a7", "#56b4e9", "#e69f00", "#000000", "#7f7f7f")
 """Okabe and Ito 2008, without its yellow (too faint on white): told apart by every kind of colour vision."""
@@ -21,7 +21,7 @@ FONT = "Helvetica, Arial, sans-serif"
 INK, GRID = "#222222", "#e4e4e4"
 
 
-def _needed(name: str) -> Any:
+def needed(name: str) -> Any:
     """The module, or an error that says how to get it."""
     try:
         return import_module(name)
@@ -29,11 +29,11 @@ def _needed(name: str) -> Any:
         raise NotInstalled("Drawing", name, "app") from reason
 
 
-def file_bytes(chart: Chart, suffix: str) -> bytes:
+def file_bytes(picture: Picture, suffix: str) -> bytes:
     """The whole file: .svg, .png, or .html with the libraries inside."""
-    altair, convert = _needed("altair"), _needed("vl_convert")
+    altair, convert = needed("altair"), needed("vl_convert")
     version = ".".join(altair.SCHEMA_VERSION.lstrip("v").split(".")[:2])
-    document = drawn(chart, tooltips=suffix == ".html").to_dict()
+    document = picture.altair(tooltips=suffix == ".html").to_dict()
     if suffix == ".svg":
         return convert.vegalite_to_svg(document, vl_version=version).encode()
     if suffix == ".png":
@@ -41,9 +41,9 @@ def file_bytes(chart: Chart, suffix: str) -> bytes:
     return convert.vegalite_to_html(document, vl_version=version, bundle=True).encode()
 
 
-def drawn(chart: Chart, *, tooltips: bool = True) -> Any:
+def drawn(chart: Chart, *, tooltips: bool) -> Any:
     """The altair chart: a band where both ends of an interval are known, a line, a legend below."""
-    altair = _needed("altair")
+    altair = needed("altair")
     base = altair.Chart(altair.Data(values=chart.rows()))
     x = altair.X("x:Q", scale=_scale(altair, chart, "x"), axis=_axis(altair, chart, "x"))
     y = altair.Y("y:Q", scale=_scale(altair, chart, "y"), axis=_axis(altair, chart, "y"))
@@ -56,8 +56,8 @@ def drawn(chart: Chart, *, tooltips: bool = True) -> Any:
         shown = [altair.Tooltip("label:N", title="line"), *_numbers(altair, chart)]
         dots = base.mark_point(clip=True, opacity=0, size=80, filled=True)
         layers.append(dots.encode(x=x, y=y, tooltip=shown))
-    title = altair.TitleParams(chart.title, subtitle=_wrapped(chart.subtitle), anchor="start", frame="group")
-    return _dressed(altair.layer(*layers).properties(title=title, width=WIDTH, height=HEIGHT))
+    title = altair.TitleParams(chart.title, subtitle=wrapped(chart.subtitle), anchor="start", frame="group")
+    return dressed(altair.layer(*layers).properties(title=title, width=WIDTH, height=HEIGHT))
 
 
 def _named(altair: Any, chart: Chart) -> dict[str, Any]:
@@ -108,10 +108,10 @@ def _axis(altair: Any, chart: Chart, name: str) -> Any:
     axis: Axis = getattr(chart, name)
     if not axis.log:
         return altair.Axis(title=axis.title, format="~r", tickCount=8)
-    return altair.Axis(title=axis.title, values=log_ticks(*_ends(chart, name)), labelExpr=_LABEL)
+    return altair.Axis(title=axis.title, values=log_ticks(*_ends(chart, name)), labelExpr=LABEL)
 
 
-_LABEL = (
+LABEL = (
     "datum.value >= 0.001 && datum.value < 10000 ? format(datum.value, '~r') : "
     "replace(format(datum.value, '~e'), '+', '')"
 )
@@ -142,11 +142,13 @@ def _numbers(altair: Any, chart: Chart) -> list[Any]:
     return [altair.Tooltip(f"{name}:Q", title=title, format=".5~g") for name, title in ends]
 
 
-def _wrapped(text: str) -> list[str]:
+def wrapped(text: str) -> list[str]:
+    """A subtitle in lines that fit."""
     return [line for part in text.split("\n") for line in textwrap.wrap(part, WRAP)]
 
 
-def _dressed(drawing: Any) -> Any:
+def dressed(drawing: Any) -> Any:
+    """Fonts, colours and sizes, the same in every picture."""
     return (
         drawing.configure(font=FONT, background="white", padding=12)
         .configure_view(stroke="#888888")
