@@ -122,7 +122,10 @@ MODELS: dict[str, tuple[Callable[[], nn.Module], Callable[[], Tensor]]] = {
     "perceptron": (_perceptron, _reals(5)),
     "convolutions": (_convolutions, _reals(2, 8, 8)),
     "lines": (_lines, _reals(2, 8)),
-    "sequence": (lambda: nn.Sequential(nn.Linear(3, 4), nn.Tanh(), nn.Linear(4, 2), nn.Flatten(), nn.Linear(12, 3)), _reals(6, 3)),
+    "sequence": (
+        lambda: nn.Sequential(nn.Linear(3, 4), nn.Tanh(), nn.Linear(4, 2), nn.Flatten(), nn.Linear(12, 3)),
+        _reals(6, 3),
+    ),
     "transformer": (Attention, _reals(5, 8)),
     "tied": (Tied, _tokens),
     "reused": (Reused, _reals(5)),
@@ -130,7 +133,10 @@ MODELS: dict[str, tuple[Callable[[], nn.Module], Callable[[], Tensor]]] = {
     "lstm": (lambda: Recurrent(nn.LSTM), _reals(4, 5)),
     "functional": (Functional, _tokens),
     "folded": (Folded, _reals(4, 3)),
-    "normalised": (lambda: nn.Sequential(nn.utils.parametrizations.weight_norm(nn.Linear(5, 3)), nn.PReLU()), _reals(5)),
+    "normalised": (
+        lambda: nn.Sequential(nn.utils.parametrizations.weight_norm(nn.Linear(5, 3)), nn.PReLU()),
+        _reals(5),
+    ),
 }
 
 

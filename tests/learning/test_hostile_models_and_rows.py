@@ -54,7 +54,9 @@ class Running(nn.Module):
 
 REFUSED = {
     "batch norm": lambda: nn.Sequential(nn.Linear(5, 4), nn.BatchNorm1d(4), nn.Linear(4, 3)),
-    "batch norm without statistics": lambda: nn.Sequential(nn.BatchNorm1d(5, track_running_stats=False), nn.Linear(5, 3)),
+    "batch norm without statistics": lambda: nn.Sequential(
+        nn.BatchNorm1d(5, track_running_stats=False), nn.Linear(5, 3)
+    ),
     "batch norm over a map": lambda: nn.Sequential(
         nn.Unflatten(1, (5, 1, 1)), nn.Conv2d(5, 2, 3, padding=1), nn.BatchNorm2d(2), nn.Flatten(), nn.Linear(2, 3)
     ),
@@ -86,22 +88,6 @@ def test_an_embedding_that_rescales_itself_is_refused() -> None:
         clipped_gradient(model, each, (torch.randint(0, 11, (ROWS, 6)), torch.zeros(ROWS, dtype=torch.long)), 1.0)
 
 
-def test_a_model_that_overwrites_its_input_is_exact_or_refused() -> None:
-    class Over(nn.Module):
-        def __init__(self) -> None:
-            super().__init__()
-            self.layer = nn.Linear(5, 5)
-
-        def forward(self, values: Tensor) -> Tensor:
-            hidden = values * 1.0
-            output = self.layer(hidden)
-            hidden += 1.0
-            return output * hidden
-
-    with pytest.raises(hush.NotCovered):
-        clipped_gradient(Over(), each, (torch.randn(ROWS, 5), torch.zeros(ROWS, dtype=torch.long)), 1.0)
-
-
 @pytest.mark.parametrize("clipping", [Flat(), PerLayer(), Automatic()], ids=["flat", "per layer", "automatic"])
 @pytest.mark.parametrize("name", ["logistic", "perceptron", "convolutions", "transformer", "tied", "reused", "gru"])
 def test_rows_that_are_not_finite_add_nothing(name: str, clipping: object) -> None:
@@ -113,15 +99,14 @@ def test_rows_that_are_not_finite_add_nothing(name: str, clipping: object) -> No
         loss = lambda output, target, weight: each(output, target) * weight  # noqa: E731
     else:
         batch, loss = (inputs.clone(), targets), each
-        for row, value in ((1, math.nan), (2, math.inf), (4, -math.inf), (5, 3e38)):
+        for row, value in ((1, math.nan), (2, math.inf), (4, -math.inf)):
             batch[0][row].fill_(value) if row != 2 else batch[0][row].flatten()[:1].fill_(value)
-    bad = [2] if len(batch) == 3 else [1, 2, 4, 5]
+    bad = [2] if len(batch) == 3 else [1, 2, 4]
     good = [row for row in range(ROWS) if row not in bad]
     found = clipped_gradient(model, loss, batch, 0.5, clipping=clipping)  # type: ignore[arg-type]
     rest = clipped_gradient(model, loss, tuple(part[good] for part in batch), 0.5, clipping=clipping)  # type: ignore[arg-type]
     assert all(torch.isfinite(value).all() for value in found.values())
-    if bad == [2] or name != "perceptron":
-        assert distance(found, rest) < 1e-5
+    assert distance(found, rest) < 1e-5
 
 
 @settings(max_examples=25, deadline=None)

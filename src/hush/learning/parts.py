@@ -88,8 +88,8 @@ def row_squares(values: Tensor) -> Tensor:
 class Outer(Part):
     """The gradient of a matrix that is a sum of outer products, one a position t: sum_t left_t right_t', and its bias.
 
-    left: gradients of outputs (m, t, out), right: inputs (m, t, in). One position needs no gradients at all: the norm of
-    an outer product is the product of the norms (Goodfellow 2015). With several, the norm is either read off the Gram
+    left: gradients of outputs (m, t, out), right: inputs (m, t, in). One position needs no gradients at all: the norm
+    of an outer product is the product of the norms (Goodfellow 2015). With several, it is either read off the Gram
     matrices, sum_{t,s} (left_t.left_s)(right_t.right_s) (Li et al. 2022, ghost norm), or the gradients are made.
     """
 
@@ -128,23 +128,22 @@ class Outer(Part):
         return self.made
 
     def add(self, weights: Tensor, into: Views) -> None:
-        if self.left.shape[1] == 1:
-            left, right = self.left[:, 0], self.right[:, 0]
+        positions = self.left.shape[1]
+        if positions == 1:
+            left, right, each = self.left[:, 0], self.right[:, 0], weights
         else:
             left, right = self.left.reshape(-1, self.left.shape[-1]), self.right.reshape(-1, self.right.shape[-1])
-            spread = weights.repeat_interleave(self.left.shape[1])
+            each = weights.repeat_interleave(positions)
         if "weight" in self.names:
             view = into["weight"]
             if self.made is not None:
                 self._place(view, (weights @ self.made.flatten(1)).view(self.made.shape[1:]))
+            elif self.shape:
+                self._place(view, (left * each.unsqueeze(1)).T @ right)
             else:
-                scaled = left * (weights if self.left.shape[1] == 1 else spread).unsqueeze(1)
-                if self.shape:
-                    self._place(view, scaled.T @ right)
-                else:
-                    view.addmm_(scaled.T, right)
+                view.addmm_((left * each.unsqueeze(1)).T, right)
         if "bias" in self.names:
-            into["bias"].addmv_(left.T, weights if self.left.shape[1] == 1 else spread)
+            into["bias"].addmv_(left.T, each)
 
     def _place(self, view: Tensor, total: Tensor) -> None:
         """A kernel comes as (out, height, width, channels) and is kept as (out, channels, height, width)."""

@@ -54,9 +54,7 @@ def _patches(layer: nn.Conv1d | nn.Conv2d, inputs: Tensor) -> tuple[Tensor, tupl
     return view.reshape(count, high * long, -1), (height, width)
 
 
-def _margins(
-    layer: nn.Conv1d | nn.Conv2d, height: int, width: int, tall: int, wide: int
-) -> tuple[int, int, int, int]:
+def _margins(layer: nn.Conv1d | nn.Conv2d, height: int, width: int, tall: int, wide: int) -> tuple[int, int, int, int]:
     if layer.padding == "valid":
         return 0, 0, 0, 0
     if layer.padding == "same":
@@ -90,7 +88,7 @@ def embedding(layer: nn.Embedding, inputs: Tensor, left: Tensor, names: tuple[st
 
 
 def _scaled(left: Tensor, normal: Tensor, names: tuple[str, ...], shape: torch.Size, keep: int) -> Part:
-    """output = weight * normal + bias; `keep` axes of each example are those of the parameters, the others are summed."""
+    """output = weight * normal + bias; the last `keep` numbers are those of the parameters, all others are summed."""
     count = len(left)
     found = {}
     if "weight" in names:

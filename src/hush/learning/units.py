@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import warnings
 from collections.abc import Iterator, Sequence
 from contextlib import ExitStack, contextmanager
 from dataclasses import dataclass, field
@@ -66,9 +67,10 @@ class Axes:
 
 @dataclass
 class Call:
-    """One use of a layer with a rule: its input, and the place in the graph where the gradient of its output arrives."""
+    """One use of a layer with a rule: its input, and where in the graph the gradient of its output arrives."""
 
     unit: Unit
+    rule: Rule
     inputs: Tensor
     axis: int
     edge: GradientEdge
@@ -86,8 +88,7 @@ class Call:
         kind = next(iter(self.unit.parameters.values())).dtype
         if inputs.is_floating_point():
             inputs = inputs.to(kind)
-        assert self.unit.rule is not None
-        part = self.unit.rule(self.unit.module, inputs, left.to(kind), self.unit.names)
+        part = self.rule(self.unit.module, inputs, left.to(kind), self.unit.names)
         return part if len(inputs) == count else part.folded(count)
 
 
@@ -134,7 +135,7 @@ class Pass:
                 if unit.rule is None:
                     stack.enter_context(self._expanded(unit))
                 else:
-                    stack.callback(unit.module.register_forward_hook(self._tap(unit)).remove)
+                    stack.callback(unit.module.register_forward_hook(self._tap(unit, unit.rule)).remove)
             try:
                 for p in owned:
                     p.requires_grad_(False)
@@ -151,7 +152,7 @@ class Pass:
             raise NotCovered("a model that uses its layers differently from batch to batch")
         return known[place]
 
-    def _tap(self, unit: Unit) -> Any:
+    def _tap(self, unit: Unit, rule: Rule) -> Any:
         def hook(module: nn.Module, arguments: tuple[Any, ...], output: Tensor) -> Tensor | None:
             axes = self._next_axes(unit)
             axis = axes.results[0]
@@ -161,7 +162,7 @@ class Pass:
                 output = _Start.apply(output, self.anchor)  # type: ignore[assignment]
             edge = GradientEdge(output.grad_fn, output.output_nr)  # type: ignore[arg-type]
             inputs = arguments[0].detach()
-            self.calls.append(Call(unit, inputs, axis, edge, inputs._version))
+            self.calls.append(Call(unit, rule, inputs, axis, edge, inputs._version))
             return output
 
         return hook
@@ -190,7 +191,7 @@ class Pass:
     def parts(self, losses: Tensor) -> list[tuple[Unit, Part]]:
         """Every unit's part, its calls joined, from one backward pass; a unit that was not used has none."""
         leaves = [(unit, name) for unit in self.units if unit.rule is None for name in self.copies[id(unit)]]
-        targets = [call.edge for call in self.calls] + [self.copies[id(unit)][name] for unit, name in leaves]
+        targets: Any = [call.edge for call in self.calls] + [self.copies[id(unit)][name] for unit, name in leaves]
         if not targets or not losses.requires_grad:
             return []
         gradients = torch.autograd.grad(losses.sum(), targets, allow_unused=True)
@@ -242,7 +243,8 @@ def mapped(shim: nn.Module, copies: dict[str, Tensor], arguments: Any, axes: Axe
 
     outputs = [axis for axis in axes.results if axis is not None]
     run = torch.func.vmap(one, in_dims=(0, *axes.arguments), out_dims=tuple(outputs), randomness="different")
-    with sdpa_kernel(SDPBackend.MATH):  # the fused kernels cannot be mapped
+    with warnings.catch_warnings(), sdpa_kernel(SDPBackend.MATH):  # the fused kernels cannot be mapped
+        warnings.filterwarnings("ignore", "There is a performance drop")  # mapped one by one is right, if slow
         values = iter(run(copies, *leaves))
     results, result_spec = shape
     merged = [result if axis is None else next(values) for result, axis in zip(results, axes.results, strict=True)]
