@@ -1,9 +1,20 @@
 """Numbers from data: counts, sums, means and quantiles with secure noise, on all records or on a secret sample."""
 
+from hush.releases.exponential import Median, Quantile
 from hush.releases.query import Answer, OnSample, Query, Run
 from hush.releases.release import Interval, Release
 from hush.releases.sample import Sample, sample
+from hush.releases.sensitivity import (
+    global_sensitivity,
+    local_sensitivity,
+    sensitivity_at_distance,
+    sensitivity_chart,
+    smooth_sensitivity,
+)
 from hush.releases.short import count, mean, sum
+from hush.releases.short_order import median, quantile, smooth_median, smooth_quantile
+from hush.releases.smooth_noise import SmoothLaplace, SmoothNoise, SmoothStudent
+from hush.releases.smoothed import SmoothMedian, SmoothQuantile
 from hush.releases.sums import Count, Mean, Sum
 from hush.releases.tables import Table, table
 
@@ -12,16 +23,32 @@ __all__ = [
     "Count",
     "Interval",
     "Mean",
+    "Median",
     "OnSample",
+    "Quantile",
     "Query",
     "Release",
     "Run",
     "Sample",
+    "SmoothLaplace",
+    "SmoothMedian",
+    "SmoothNoise",
+    "SmoothQuantile",
+    "SmoothStudent",
     "Sum",
     "Table",
     "count",
+    "global_sensitivity",
+    "local_sensitivity",
     "mean",
+    "median",
+    "quantile",
     "sample",
+    "sensitivity_at_distance",
+    "sensitivity_chart",
+    "smooth_median",
+    "smooth_quantile",
+    "smooth_sensitivity",
     "sum",
     "table",
 ]
