@@ -76,7 +76,7 @@ def test_worst_case_mean_is_attained_and_not_exceeded() -> None:
 # -- median ------------------------------------------------------------------------------------------------------
 
 MIXTURE = hush.plan.Mixture([(0.5, stats.beta(2, 2, scale=800)), (0.5, stats.beta(2, 2, loc=1200, scale=800))])
-POPULATION, TIMES = 1001, 1000
+POPULATION, TIMES, NOISES = 1001, 400, 20
 
 
 @pytest.fixture(scope="module")
@@ -88,15 +88,15 @@ def populations() -> dict[str, np.ndarray]:
     return {name: np.clip(values, *BOUNDS) for name, values in drawn.items()}
 
 
-def exponential_draw(random: np.random.Generator, ordered: np.ndarray, decay: float) -> float:
+def exponential_draw(random: np.random.Generator, ordered: np.ndarray, decay: float) -> np.ndarray:
     edges = np.concatenate([[BOUNDS[0]], ordered, [BOUNDS[1]]])
     weights = np.diff(edges) * np.exp(-decay * np.abs(np.arange(len(ordered) + 1) - len(ordered) / 2))
-    cell = np.searchsorted(np.cumsum(weights), random.random() * weights.sum())
-    return edges[cell] + random.random() * (edges[cell + 1] - edges[cell])
+    cell = np.searchsorted(np.cumsum(weights), random.random(NOISES) * weights.sum())
+    return edges[cell] + random.random(NOISES) * (edges[cell + 1] - edges[cell])
 
 
 def simulated_median(row: hush.plan.PlanRow, values: np.ndarray, relation: hush.Relation) -> float:
-    """The release itself, once on each population, with the smooth sensitivity of the releases."""
+    """The release itself, 20 times on each population, with the smooth sensitivity of the releases."""
     random = np.random.default_rng(7)
     epsilon, delta = row.sample_epsilon, row.sample_delta
     if row.mechanism.endswith("textbook"):
@@ -112,7 +112,7 @@ def simulated_median(row: hush.plan.PlanRow, values: np.ndarray, relation: hush.
             found = exponential_draw(random, ordered, epsilon / (2 if relation is REPLACE else 1))
         else:
             smooth = smooth_of_sorted(ordered, rank=rank, beta=beta, bounds=BOUNDS)
-            found = ordered[rank - 1] + random.laplace(scale=smooth / alpha)
+            found = ordered[rank - 1] + random.laplace(scale=smooth / alpha, size=NOISES)
         errors.append(np.clip(found, *BOUNDS) - np.sort(one)[POPULATION // 2])
     return root_mean_square(np.array(errors))
 

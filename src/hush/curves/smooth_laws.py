@@ -2,7 +2,7 @@
 
 Data x get the answer f(x) + (S(x)/alpha) Z. For neighbours |f(x) - f(x')| <= min(S(x), S(x')) and |log S(x)/S(x')| <=
 beta, so the two laws are Z and lambda Z + s, or the reverse, with 1 <= lambda <= e^beta and |s| <= alpha: a shift in
-units of the smaller scale.
+units of the smaller scale. docs/theory/order-statistics.md has the proofs.
 """
 
 from __future__ import annotations
