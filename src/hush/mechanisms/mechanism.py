@@ -92,6 +92,23 @@ class Mechanism(ABC):
         """Whether the Rényi curve says things that the pair does not: worth asking both."""
         return False
 
+    def likened(self, records: int, alone: bool) -> tuple[Pair, ...]:
+        """Attained pairs (P, Q) of so many replaced records where all others are like the new ones.
+
+        A sample that misses those records then looks like Q.
+        """
+        return ()
+
+    @property
+    def populations(self) -> frozenset[int]:
+        """How many records its parts run on, where what they promise holds for just that number."""
+        return frozenset()
+
+    @property
+    def no_secret_sample(self) -> str:
+        """Why no sample is secret, or exchangeable, once this ran on it; empty where one may be."""
+        return ""
+
     def copies(self, counts: Counts) -> Pair:
         """The attained pair where a replaced record is in the data 0, 1, 2, ... times, all others like the new one."""
         raise NotCovered(f"{self} with a random number of copies of one record: only Gaussian noise knows its pair")
