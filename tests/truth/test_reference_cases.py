@@ -9,19 +9,18 @@ import pytest
 
 from tests.truth import reference
 from tests.truth.curve_kinds import CHECKED_CURVES
+from tests.truth.order_statistics import ORDER_STATISTICS
 from tests.truth.reference import Answer, Case, load
 from tests.truth.shuffling import SHUFFLING
 
-CHECKED = reference.CHECKED | CHECKED_CURVES | SHUFFLING
+CHECKED = reference.CHECKED | CHECKED_CURVES | SHUFFLING | ORDER_STATISTICS
 
 CASES: dict[str, Case] = {case["id"]: case for name in ("cases.json", "amplification.json") for case in load(name)}
 COVERED = [name for name, case in CASES.items() if case["kind"] in CHECKED]
 
 ELSEWHERE = {"alloc_delta", "alloc_eps", "alloc_eps_epochs", "alloc_renyi"}
 """Kinds of test_allocation_cases.py."""
-NOT_BUILT = {
-    "smooth_sensitivity_median": "smooth sensitivity",
-}
+NOT_BUILT: dict[str, str] = {}
 
 
 @cache

@@ -1,10 +1,13 @@
-"""Where random bits come from: the operating system, or a seed in tests."""
+"""Where random bits come from: a stream cipher under a secret key, or a seed in tests."""
 
 from __future__ import annotations
 
 import hashlib
+import importlib.util
 import os
+import threading
 from abc import ABC, abstractmethod
+from functools import cache
 from typing import Any, TypeAlias
 
 import numpy as np
@@ -13,6 +16,11 @@ from hush.errors import InvalidParameter
 
 Words: TypeAlias = Any
 """A numpy array of uint64."""
+
+PIECE = 1 << 18
+"""Bytes encrypted at once: the zeros, and what is written, stay in the cache."""
+RENEW = 1 << 36
+"""Bytes given out under one key (2^32 blocks: they are told from uniform bits with an advantage below 2^-65)."""
 
 
 class Source(ABC):
@@ -26,8 +34,44 @@ class Source(ABC):
         """So many uniform 64-bit words; no word is given out twice."""
 
 
+class _Keystream(threading.local):
+    """The key stream of AES-256 in counter mode, one a thread: threads neither wait for each other nor share a word."""
+
+    encryptor: Any = None
+    owner: tuple[int, int] = (0, 0)
+    left: int = 0
+
+    def fill(self, view: memoryview) -> None:
+        """Overwrite these bytes; the key and the first counter come from the operating system, anew after a fork."""
+        owner = (os.getpid(), len(_forks))
+        for start in range(0, len(view), PIECE):
+            piece = view[start : start + PIECE]
+            if self.owner != owner or self.left < len(piece):
+                self.encryptor, self.owner, self.left = _encryptor(), owner, RENEW
+            self.left -= len(piece)
+            self.encryptor.update_into(_ZEROS[: len(piece)], piece)
+
+
+def _encryptor() -> Any:
+    from cryptography.hazmat.primitives.ciphers import Cipher, algorithms, modes
+
+    return Cipher(algorithms.AES256(os.urandom(32)), modes.CTR(os.urandom(16))).encryptor()
+
+
+_ZEROS = memoryview(bytes(PIECE))
+_KEYSTREAM = _Keystream()
+_forks: list[None] = []
+"""One entry for every fork between the first process and this one; numbers of processes are used again, this is not."""
+if hasattr(os, "register_at_fork"):
+    os.register_at_fork(after_in_child=lambda: _forks.append(None))
+
+
 class SecureSource(Source):
-    """The operating system's generator: what every draw uses unless told otherwise.
+    """Secret bits: AES-256 in counter mode, its key from the operating system; what draws use unless told otherwise.
+
+    Each thread has its own key, and a process that was forked takes a new one before its first word. Without the
+    package `cryptography` every word comes from `os.urandom`: equally secure, more than ten times slower. A virtual
+    machine that is copied while it runs copies the key with it: start a new process in the copy.
 
     >>> SecureSource().words(3).dtype
     dtype('uint64')
@@ -36,10 +80,21 @@ class SecureSource(Source):
     private = True
 
     def words(self, count: int) -> Words:
-        return np.frombuffer(os.urandom(8 * count), dtype=np.uint64)
+        if not _ciphers():
+            return np.frombuffer(os.urandom(8 * count), dtype=np.uint64)
+        words = np.empty(count, dtype=np.uint64)
+        if count:
+            _KEYSTREAM.fill(words.data.cast("B"))
+        return words
 
     def __repr__(self) -> str:
         return "SecureSource()"
+
+
+@cache
+def _ciphers() -> bool:
+    """Whether `cryptography` is installed."""
+    return importlib.util.find_spec("cryptography") is not None
 
 
 class SeededSource(Source):

@@ -1,0 +1,97 @@
+"""Numbers as whole multiples of a power of two, so that sums are exact and noise is added in integers."""
+
+from __future__ import annotations
+
+import math
+from dataclasses import dataclass
+from fractions import Fraction
+from typing import Any, TypeAlias
+
+import numpy as np
+
+from hush.errors import InvalidParameter
+
+Array: TypeAlias = Any
+
+FINE = 20
+"""Steps of the grid are 2^-20 of what they are charged to, or finer: the charge is below a millionth."""
+COARSE = 48
+"""The scale of the noise is at most 2^48 steps."""
+MOST = 1 << 60
+"""Multiples are cut here, so that adding noise cannot overflow; cutting never increases a distance."""
+
+
+@dataclass(frozen=True)
+class Grid:
+    """The whole multiples of 2^power.
+
+    >>> Grid(-2).quantise([0.3, 0.375, -1.0]).tolist()
+    [1, 2, -4]
+    >>> Grid(-2).to_float([1, 2, -4]).tolist()
+    [0.25, 0.5, -1.0]
+    """
+
+    power: int
+
+    def __post_init__(self) -> None:
+        if isinstance(self.power, bool) or not isinstance(self.power, int) or not -1000 <= self.power <= 900:
+            raise InvalidParameter("Grid", "a whole number -1000 <= power <= 900", power=self.power)
+
+    @classmethod
+    def for_scale(cls, scale: float, *, sensitivity: float, coordinates: float = 1, most: float = 0.0) -> Grid:
+        """Fine against the noise, and against what the rounding of so many coordinates adds to the sensitivity.
+
+        `coordinates` is their number for L1, its root for L2. Values up to `most` stay below 2^52 steps, where floats
+        are exact; for that the grid may become coarser, and its charge larger.
+
+        >>> Grid.for_scale(3.0, sensitivity=1.0)
+        Grid(power=-20)
+        >>> Grid.for_scale(3.0, sensitivity=1.0, most=1e15)
+        Grid(power=-2)
+        """
+        for name, value in (("scale", scale), ("sensitivity", sensitivity)):
+            if not 2.0**-900 <= value <= 2.0**900:
+                raise InvalidParameter("Grid.for_scale", f"2^-900 <= {name} <= 2^900", **{name: value})
+        if not 1 <= coordinates <= 2**60:
+            raise InvalidParameter("Grid.for_scale", "1 <= coordinates <= 2^60", coordinates=coordinates)
+        if not 0 <= most <= 2.0**900:
+            raise InvalidParameter("Grid.for_scale", "0 <= most <= 2^900", most=most)
+        fine = math.frexp(min(scale, sensitivity / coordinates))[1] - 1 - FINE
+        coarse = math.frexp(most)[1] - 52 if most else fine
+        return cls(max(fine, coarse, math.frexp(scale)[1] - COARSE))
+
+    @property
+    def step(self) -> Fraction:
+        """The distance of two neighbours."""
+        return Fraction(2) ** self.power
+
+    def quantise(self, values: Any) -> Array:
+        """The nearest multiples, ties to the even one, cut at 2^60; what is not a number counts as 0.
+
+        >>> Grid(0).quantise([0.5, 1.5, float("nan"), float("inf")]).tolist() == [0, 2, 0, 2**60]
+        True
+        """
+        with np.errstate(over="ignore", under="ignore"):
+            scaled = np.rint(np.ldexp(np.asarray(values, dtype=float), -self.power))
+        return np.where(np.isnan(scaled), 0.0, np.clip(scaled, -MOST, MOST)).astype(np.int64)
+
+    def to_float(self, multiples: Any) -> Array:
+        """The multiples as floats: exact up to 2^53 steps, and on the grid beyond."""
+        return np.ldexp(np.asarray(multiples, dtype=np.int64).astype(float), self.power)
+
+    def charged_l1(self, sensitivity: float, coordinates: int) -> Fraction:
+        """The L1 sensitivity after rounding, in steps: each coordinate of both datasets moves by half a step.
+
+        >>> Grid(-2).charged_l1(1.0, 3)
+        Fraction(7, 1)
+        """
+        return Fraction(sensitivity) / self.step + coordinates
+
+    def charged_l2(self, sensitivity: float, coordinates: int) -> Fraction:
+        """The L2 sensitivity after rounding, in steps, the root of the number of coordinates rounded up.
+
+        >>> float(Grid(-2).charged_l2(1.0, 4))
+        6.0000000...
+        """
+        root = math.isqrt(coordinates << 80)
+        return Fraction(sensitivity) / self.step + Fraction(root + (root * root < coordinates << 80), 1 << 40)
