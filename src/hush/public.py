@@ -21,14 +21,18 @@ from hush.mechanisms.sampling import Poisson, Sampled, UnequalPoisson
 from hush.mechanisms.shuffle import Shuffled
 from hush.mechanisms.skellam import Skellam
 from hush.mechanisms.stated import TCDP, ZCDP, ApproxDP, FromPair, GaussianDP, PureDP, RenyiDP, from_profile
-from hush.questions import chart
+from hush.questions import chart, plan
 from hush.questions.calibrate import Calibration, calibrate
 from hush.questions.compare_schemes import SchemeComparison, compare_schemes
 from hush.questions.composition import Compositions, compositions
 from hush.questions.explain import explain
 from hush.questions.iteration import IterationGain, iteration_gain
+from hush.questions.plan_model import PublicPilot
+from hush.questions.plan_result import Plan
+from hush.questions.plan_training import TrainingPlans
 from hush.questions.serialise import from_json, to_json
 from hush.questions.statement import statement
+from hush.questions.train_plan import TrainPlan, train_plan, train_plan_from_json
 from hush.randomness.source import SecureSource, SeededSource, Source
 
 __all__ = [
@@ -67,7 +71,9 @@ __all__ = [
     "NotInstalled",
     "OnePassGradientDescent",
     "Parallel",
+    "Plan",
     "Poisson",
+    "PublicPilot",
     "PureDP",
     "RandomStop",
     "RandomizedResponse",
@@ -86,6 +92,8 @@ __all__ = [
     "ShuffledBatches",
     "Skellam",
     "Source",
+    "TrainPlan",
+    "TrainingPlans",
     "UnaryEncoding",
     "UnequalPoisson",
     "WithReplacement",
@@ -99,9 +107,12 @@ __all__ = [
     "from_json",
     "from_profile",
     "iteration_gain",
+    "plan",
     "sequence",
     "statement",
     "to_json",
+    "train_plan",
+    "train_plan_from_json",
 ]
 
 

@@ -1,16 +1,12 @@
 """Models from data, trained with privacy."""
 
 from importlib import import_module
-from typing import TYPE_CHECKING
 
-if TYPE_CHECKING:
-    from hush.learning.convex.estimators import LinearRegression, LinearSVC, LogisticRegression
-    from hush.learning.convex.gradient import FullBatchGradient, PoissonGradient
-    from hush.learning.convex.objective import Objective
-    from hush.learning.convex.one_pass import OnePass
-    from hush.learning.convex.output import Output
-
-HOMES = {
+NAMES = {
+    "Automatic": "clipping",
+    "Clipping": "clipping",
+    "FastNoise": "noise",
+    "Flat": "clipping",
     "FullBatchGradient": "convex.gradient",
     "LinearRegression": "convex.estimators",
     "LinearSVC": "convex.estimators",
@@ -18,27 +14,23 @@ HOMES = {
     "Objective": "convex.objective",
     "OnePass": "convex.one_pass",
     "Output": "convex.output",
+    "PerLayer": "clipping",
     "PoissonGradient": "convex.gradient",
+    "PrivateGradient": "sgd",
+    "Progress": "sgd",
+    "SecureNoise": "noise",
+    "Trained": "sgd",
+    "clipped_gradient": "per_example",
+    "fit": "sgd",
 }
-"""Where each name lives; it is loaded when first used, as some need scikit-learn or torch."""
-
-__all__ = [  # noqa: RUF022
-    "LogisticRegression",
-    "LinearRegression",
-    "LinearSVC",
-    "FullBatchGradient",
-    "Objective",
-    "OnePass",
-    "Output",
-    "PoissonGradient",
-]
+"""Public names, and the modules that they are loaded from when first used: torch takes seconds to import."""
 
 
 def __getattr__(name: str) -> object:
-    if name not in HOMES:
+    if name not in NAMES:
         raise AttributeError(f"module 'hush.learning' has no attribute {name!r}")
-    return getattr(import_module(f"hush.learning.{HOMES[name]}"), name)
+    return getattr(import_module(f"hush.learning.{NAMES[name]}"), name)
 
 
 def __dir__() -> list[str]:
-    return sorted(HOMES)
+    return sorted(NAMES)

@@ -7,28 +7,16 @@ from collections.abc import Callable
 
 import numpy as np
 
-from hush.curves.convert import amplify_inverse
 from hush.curves.pearson_vajda import chi
 from hush.mechanisms.noise import Gaussian, Laplace
 from hush.questions.compare_schemes import compare_schemes
 from hush.questions.composition import compositions
 from hush.questions.drawing import Axis, Chart, Line, Picture, Stroke
 from hush.questions.figures_sampling import overall, renyi_curves
+from hush.questions.plan_rules import noise_limit, noise_ratio
 
 SETTING = "Laplace noise at equal ε, Poisson sampling at rate p\nε_p = log(1 + (exp(ε) − 1)/p)"
 RATIO = Axis("p·ε_p / ε (1: sampling is free)", domain=(0.0, 1.05))
-
-
-def noise_ratio(rate: float, epsilon: float) -> float:
-    """p ε_p/ε: how much of the noise's advantage a sample of rate p keeps, at equal privacy ε.
-
-    Steinke, Limits of Privacy Amplification by Subsampling, eq. 5: ε_p = log(1 + (e^ε − 1)/p) is what the sampled
-    mechanism may spend; its noise is 1/ratio times that of the unsampled one.
-
-    >>> noise_ratio(0.01, 0.1)
-    0.244383217...
-    """
-    return rate * amplify_inverse(epsilon, 0.0, rate)[0] / epsilon
 
 
 def ratio_against_rate() -> Chart:
@@ -67,7 +55,7 @@ def ratio_for_proportional_epsilon() -> Chart:
 def noise_factor() -> Chart:
     """c/log(1 + c): how much more noise sampling costs at most where ε ≤ c p."""
     constants = np.linspace(0.0, 10.0, 101).tolist()
-    factors = tuple(c / math.log1p(c) if c > 0 else 1.0 for c in constants)
+    factors = tuple(noise_limit(c) for c in constants)
     lines = (Line("c / log(1 + c)", tuple(constants), factors),)
     said = "Laplace noise on a Poisson sample of rate p, against no sample, at equal ε ≤ c·p"
     x, y = Axis("c = ε / p"), Axis("noise, times that without a sample", domain=(0.0, 4.5))

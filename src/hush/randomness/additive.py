@@ -101,10 +101,8 @@ def scale_for(epsilon: float) -> float:
     >>> scale_for(0.3)
     3.33333...
     """
-    if isinstance(epsilon, bool) or not isinstance(epsilon, int | float | np.floating) or not 0 < epsilon < math.inf:
-        raise InvalidParameter("scale_for", "0 < epsilon < infinity", epsilon=epsilon)
-    scale = 1 / float(epsilon)
-    return scale if Fraction(scale) * Fraction(float(epsilon)) >= 1 else math.nextafter(scale, math.inf)
+    epsilon = noise.in_range("scale_for", "1e-300 <= epsilon <= 1e300", 1e-300, 1e300, epsilon=epsilon)
+    return _at_least(1 / Fraction(epsilon))
 
 
 def _add(
@@ -118,12 +116,10 @@ def _add(
     most: float,
 ) -> Noised:
     laplace = draw is noise.rounded_laplace
-    for name, value in (("sensitivity", sensitivity), ("scale" if laplace else "noise_multiplier", multiplier)):
-        if isinstance(value, bool | np.bool_ | str) or not 0 < value < math.inf:
-            raise InvalidParameter(who, f"0 < {name} < infinity", **{name: value})
+    sensitivity = _size(who, sensitivity=sensitivity)
+    multiplier = _size(who, **{"scale" if laplace else "noise_multiplier": multiplier})
     source = source_or_secure(source)
     values = np.asarray(values)
-    sensitivity, multiplier = float(sensitivity), float(multiplier)
     if values.dtype.kind == "f":
         spread = values.size if laplace else math.sqrt(values.size)
         grid = grid or Grid.for_scale(
@@ -138,6 +134,11 @@ def _add(
     total = _sum(multiples, draw(source, scale, multiples.size))
     unit = float(grid.step)
     return Noised(grid.to_float(total), grid, scale * unit, float(steps) * unit, source.private)
+
+
+def _size(who: str, **field: Any) -> float:
+    name = next(iter(field))
+    return noise.in_range(who, f"2^-400 <= {name} <= 2^400", 2.0**-400, 2.0**400, **field)
 
 
 def _multiples(who: str, values: Any) -> Array:

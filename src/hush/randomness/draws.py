@@ -17,9 +17,11 @@ from hush.randomness.source import Source
 Array: TypeAlias = Any
 
 TWO_64 = 18446744073709551616.0
-CHUNK = 1 << 20
-"""Words taken from a source at once."""
-DENSE = 0.05
+CHUNK = 1 << 16
+"""Words taken from a source at once: their arrays stay in the cache."""
+ROW = 1 << 18
+"""Coins of one rate tossed at once, each by 16 bits."""
+DENSE = 0.04
 """From this rate on a coin is tossed for every place; below it, the gaps between successes are drawn."""
 
 LEAST = 1e-280
@@ -54,6 +56,8 @@ def coins(source: Source, rates: Array) -> Array:
     [False, True]
     """
     rates = np.asarray(rates, dtype=float)
+    if len(rates) > CHUNK:
+        return np.concatenate([coins(source, rates[k : k + CHUNK]) for k in range(0, len(rates), CHUNK)])
     words = source.words(len(rates))
     # rate * 2^64 is exact: a change of exponent. Its whole part is the threshold; on a tie its fraction decides.
     scaled = rates * TWO_64
@@ -68,27 +72,63 @@ def coins(source: Source, rates: Array) -> Array:
     return result
 
 
+def tosses(source: Source, count: int, rate: float) -> Array:
+    """So many independent coins of one rate (a float in [0, 1], taken at its value): 16 bits a coin, more on a tie.
+
+    >>> from hush.randomness.source import SeededSource
+    >>> tosses(SeededSource(1), 3, 1.0).tolist()
+    [True, True, True]
+    """
+    if rate >= 1:
+        return np.ones(count, dtype=bool)
+    whole = math.floor(rate * 65536.0)
+    fraction = rate * 65536.0 - whole
+    result = np.empty(count, dtype=bool)
+    for start in range(0, count, ROW):
+        row = result[start : start + ROW]
+        bits = source.words(-(-len(row) // 4)).view(np.uint16)[: len(row)]
+        np.less(bits, np.uint16(whole), out=row)
+        if fraction > 0:
+            ties = np.flatnonzero(bits == np.uint16(whole))
+            row[ties] = coins(source, np.full(len(ties), fraction))
+    return result
+
+
 def subset(source: Source, population: int, size: int) -> Array:
     """A uniform subset of `size` of the numbers 0..population-1, in increasing order; time and memory O(size).
 
-    The first `size` different values of a uniform sequence are such a subset, by symmetry. For more than half, the
-    rest is drawn instead.
+    Independent coins give a subset of about this size. By symmetry it stays uniform when what is too many is removed,
+    or what is missing is added, uniformly. For more than half, the rest is drawn instead.
 
     >>> from hush.randomness.source import SeededSource
     >>> subset(SeededSource(1), 5, 5).tolist()
     [0, 1, 2, 3, 4]
     """
+    if size == 0:
+        return np.empty(0, dtype=np.int64)
     if 2 * size > population:
-        rest = subset(source, population, population - size)
         keep = np.ones(population, dtype=bool)
-        keep[rest] = False
+        keep[subset(source, population, population - size)] = False
         return np.flatnonzero(keep)
-    chosen = np.empty(0, dtype=np.int64)
-    while len(chosen) < size:
-        more = integers(source, population, math.ceil(1.5 * (size - len(chosen))) + 8)
-        values, first = np.unique(np.concatenate([chosen, more]), return_index=True)
-        chosen = values[np.argsort(first, kind="stable")][:size]
-    return np.sort(chosen)
+    chosen = successes(source, population, size / population)
+    if len(chosen) > size:
+        return np.delete(chosen, _few(source, len(chosen), len(chosen) - size, chosen[:0]))
+    if len(chosen) < size:
+        return np.sort(np.concatenate([chosen, _few(source, population, size - len(chosen), chosen)]), kind="stable")
+    return chosen
+
+
+def _few(source: Source, population: int, size: int, taken: Array) -> Array:
+    """A uniform subset of the numbers that are not taken (a sorted array): the first different ones of a sequence."""
+    share = 1 - len(taken) / population
+    found = np.empty(0, dtype=np.int64)
+    while len(found) < size:
+        more = integers(source, population, math.ceil(1.2 * (size - len(found)) / share) + 8)
+        if len(taken):
+            more = more[taken[np.minimum(np.searchsorted(taken, more), len(taken) - 1)] != more]
+        values, first = np.unique(np.concatenate([found, more]), return_index=True)
+        found = values[np.argsort(first, kind="stable")][:size]
+    return found
 
 
 def order(source: Source, count: int) -> Array:
@@ -116,9 +156,8 @@ def successes(source: Source, count: int, rate: float) -> Array:
     if rate <= 0 or count == 0:
         return np.empty(0, dtype=np.int64)
     if rate >= DENSE:
-        starts = range(0, count, CHUNK)
-        blocks = [k + np.flatnonzero(coins(source, np.full(min(CHUNK, count - k), rate))) for k in starts]
-        return np.concatenate(blocks)
+        rows = range(0, count, ROW)
+        return np.concatenate([k + np.flatnonzero(tosses(source, min(ROW, count - k), rate)) for k in rows])
     found, place = [], -1
     while place < count:
         expected = (count - place) * rate

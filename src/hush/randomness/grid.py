@@ -49,11 +49,13 @@ class Grid:
         >>> Grid.for_scale(3.0, sensitivity=1.0, most=1e15)
         Grid(power=-2)
         """
-        for name, value in (("scale", scale), ("sensitivity", sensitivity), ("coordinates", coordinates)):
-            if not 0 < value < math.inf:
-                raise InvalidParameter("Grid.for_scale", f"0 < {name} < infinity", **{name: value})
-        if not 0 <= most < math.inf:
-            raise InvalidParameter("Grid.for_scale", "0 <= most < infinity", most=most)
+        for name, value in (("scale", scale), ("sensitivity", sensitivity)):
+            if not 2.0**-900 <= value <= 2.0**900:
+                raise InvalidParameter("Grid.for_scale", f"2^-900 <= {name} <= 2^900", **{name: value})
+        if not 1 <= coordinates <= 2**60:
+            raise InvalidParameter("Grid.for_scale", "1 <= coordinates <= 2^60", coordinates=coordinates)
+        if not 0 <= most <= 2.0**900:
+            raise InvalidParameter("Grid.for_scale", "0 <= most <= 2^900", most=most)
         fine = math.frexp(min(scale, sensitivity / coordinates))[1] - 1 - FINE
         coarse = math.frexp(most)[1] - 52 if most else fine
         return cls(max(fine, coarse, math.frexp(scale)[1] - COARSE))
@@ -71,7 +73,7 @@ class Grid:
         """
         with np.errstate(over="ignore", under="ignore"):
             scaled = np.rint(np.ldexp(np.asarray(values, dtype=float), -self.power))
-        return np.clip(np.nan_to_num(scaled, copy=False, posinf=MOST, neginf=-MOST), -MOST, MOST).astype(np.int64)
+        return np.where(np.isnan(scaled), 0.0, np.clip(scaled, -MOST, MOST)).astype(np.int64)
 
     def to_float(self, multiples: Any) -> Array:
         """The multiples as floats: exact up to 2^53 steps, and on the grid beyond."""

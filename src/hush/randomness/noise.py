@@ -37,7 +37,7 @@ def discrete_laplace(source: Source, scale: float, size: int) -> Array:
     >>> discrete_laplace(SeededSource(1), 0.01, 3).tolist()
     [0, 0, 0]
     """
-    return _noise(source, _laplace(_checked("discrete_laplace", "scale", scale), True), size)
+    return _noise(source, _laplace(_steps("discrete_laplace", scale=scale), True), size)
 
 
 def discrete_gaussian(source: Source, sigma: float, size: int) -> Array:
@@ -47,7 +47,7 @@ def discrete_gaussian(source: Source, sigma: float, size: int) -> Array:
     >>> discrete_gaussian(SeededSource(1), 0.01, 3).tolist()
     [0, 0, 0]
     """
-    return _noise(source, _gaussian(_checked("discrete_gaussian", "sigma", sigma), True), size)
+    return _noise(source, _gaussian(_steps("discrete_gaussian", sigma=sigma), True), size)
 
 
 def rounded_laplace(source: Source, scale: float, size: int) -> Array:
@@ -57,7 +57,7 @@ def rounded_laplace(source: Source, scale: float, size: int) -> Array:
     >>> rounded_laplace(SeededSource(1), 0.01, 3).tolist()
     [0, 0, 0]
     """
-    return _noise(source, _laplace(_checked("rounded_laplace", "scale", scale), False), size)
+    return _noise(source, _laplace(_steps("rounded_laplace", scale=scale), False), size)
 
 
 def rounded_gaussian(source: Source, sigma: float, size: int) -> Array:
@@ -67,7 +67,7 @@ def rounded_gaussian(source: Source, sigma: float, size: int) -> Array:
     >>> rounded_gaussian(SeededSource(1), 0.01, 3).tolist()
     [0, 0, 0]
     """
-    return _noise(source, _gaussian(_checked("rounded_gaussian", "sigma", sigma), False), size)
+    return _noise(source, _gaussian(_steps("rounded_gaussian", sigma=sigma), False), size)
 
 
 def delta_of_inexact_draws(*, epsilon: float, draws: int, total_variation: float) -> float:
@@ -81,12 +81,21 @@ def delta_of_inexact_draws(*, epsilon: float, draws: int, total_variation: float
     return (1 + math.exp(epsilon)) * draws * total_variation
 
 
-def _checked(who: str, name: str, value: float) -> float:
-    if isinstance(value, bool) or not isinstance(value, int | float | np.floating | np.integer):
-        raise InvalidParameter(who, f"a number {name}", **{name: value})
-    if not SMALLEST <= value <= LARGEST:
-        raise InvalidParameter(who, f"2^-30 <= {name} <= 2^50 steps of the grid", **{name: value})
+def in_range(who: str, rule: str, low: float, high: float, **field: Any) -> float:
+    """The one keyword as a float from low to high, both above 0 and finite; a bool or a string is no number.
+
+    >>> in_range("Noise", "1 <= scale <= 3", 1, 3, scale=2)
+    2.0
+    """
+    ((name, value),) = field.items()
+    known = isinstance(value, int | float | np.floating | np.integer) and not isinstance(value, bool)
+    if not known or not low <= value <= high:
+        raise InvalidParameter(who, rule, **{name: value})
     return float(value)
+
+
+def _steps(who: str, **field: Any) -> float:
+    return in_range(who, f"2^-30 <= {next(iter(field))} <= 2^50 steps of the grid", SMALLEST, LARGEST, **field)
 
 
 def _power(width: float, whole: bool) -> int:

@@ -47,10 +47,6 @@ class Shape:
     def curve(self) -> Fraction:
         return self.square * self.width**2
 
-    def depth(self, place: Fraction) -> Fraction:
-        """Minus the logarithm of the density, at a place in units of the width."""
-        return self.rate * place + self.curve * place * place / 2
-
     def drop(self, slot: int, part: Fraction) -> Fraction:
         """By how much the depth grows from the left end of a slot to a part of it."""
         return self.rate * part + self.curve * part * (2 * slot + part) / 2
@@ -83,11 +79,10 @@ class Slots:
     def thresholds(self, bits: int) -> tuple[list[int], list[int]]:
         """Bounds, times 2^bits, of the probability of the slots below c, for c = 1, ..., last."""
         fine = bits + 40
-        parts = [exact.exponential(self.shape.depth(Fraction(c)), fine) for c in range(self.last + 1)]
-        miss = exact.exponential(self.step, fine)
-        unit = 1 << fine
+        parts = self._densities(fine)
+        miss, unit = exact.exponential(self.step, fine), 1 << fine
         low, high = parts[-1]
-        parts[-1] = (low * unit) // (unit - miss[0]), -(-high * unit // max(unit - miss[1], 1))
+        parts[-1] = (low * unit) // (unit - miss[0]), -(-high * unit // (unit - miss[1]))
         rest_low, rest_high = sum(low for low, _ in parts), sum(high for _, high in parts)
         below_low = below_high = 0
         lows, highs = [], []
@@ -97,6 +92,18 @@ class Slots:
             lows.append((below_low << bits) // (below_low + rest_high))
             highs.append(min(-(-(below_high << bits) // (below_high + rest_low)), 1 << bits))
         return lows, highs
+
+    def _densities(self, fine: int) -> list[tuple[int, int]]:
+        """Bounds, times 2^fine, of the density at the left ends: products of ratios, which are a geometric sequence."""
+        low, high = 1 << fine, 1 << fine
+        ratio_low, ratio_high = exact.exponential(self.shape.rate + self.shape.curve / 2, fine)
+        fall_low, fall_high = exact.exponential(self.shape.curve, fine)
+        parts = [(low, high)]
+        for _ in range(self.last):
+            low, high = low * ratio_low >> fine, (high * ratio_high >> fine) + 1
+            ratio_low, ratio_high = ratio_low * fall_low >> fine, (ratio_high * fall_high >> fine) + 1
+            parts.append((low, high))
+        return parts
 
     def _guide(self) -> Array:
         cells = np.arange(1 << 16, dtype=np.uint64) << np.uint64(48)

@@ -1,0 +1,104 @@
+"""What is claimed: a mechanism, and the parameter of it that an audit bounds from below."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Any, TypeAlias
+
+import numpy as np
+from scipy import special
+
+from hush.curves.tradeoff import profile_to_tradeoff
+from hush.errors import InvalidParameter, NotCovered
+from hush.mechanisms.checks import delta_in_range
+from hush.mechanisms.mechanism import Mechanism, require
+from hush.mechanisms.stated import ApproxDP, GaussianDP, PureDP
+
+Array: TypeAlias = Any
+
+
+@dataclass(frozen=True)
+class Claim:
+    """A guarantee as one number: epsilon at a delta, or the mu of Gaussian DP.
+
+    >>> import hush
+    >>> Claim.of(hush.ApproxDP(1.0, 1e-5))
+    Claim((1, 1e-05)-DP)
+    >>> Claim.of(hush.Gaussian(1.0), delta=0.01).value
+    2.317...
+    """
+
+    mechanism: Mechanism
+    quantity: str
+    value: float
+    delta: float
+
+    @classmethod
+    def of(cls, claim: object, delta: float | None = None) -> Claim:
+        """The number that a mechanism promises: the delta is its own where it states one, else it must be given."""
+        mechanism = claim.mechanism if isinstance(claim, Claim) else require("An audit", claim)
+        if isinstance(claim, Claim) and delta is None:
+            return claim
+        if isinstance(mechanism, GaussianDP) and delta is None:
+            return cls(mechanism, "mu", mechanism.mu, 0.0)
+        if isinstance(mechanism, PureDP) and delta is None:
+            delta = 0.0
+        if isinstance(mechanism, ApproxDP) and delta is None and len(mechanism.points) == 1:
+            delta = mechanism.points[0][1]
+        if delta is None:
+            raise InvalidParameter("An audit", "delta= for a claim that states none", delta=None)
+        delta = delta_in_range("An audit", delta)
+        return cls(mechanism, "epsilon", mechanism.epsilon(delta=delta).upper, delta)
+
+    def bound(self, true_positive: Array, false_positive: Array) -> Array:
+        """The least parameter with which an attacker can have these error rates; 0 where any can.
+
+        One statement, p >= true_positive and q <= false_positive, speaks of both directions: the event, more likely
+        with the record, and its complement, more likely without.
+
+        >>> import hush
+        >>> float(Claim.of(hush.PureDP(1.0)).bound(0.9, 0.3).round(4))
+        1.9459
+        """
+        p, q = np.asarray(true_positive, dtype=float), np.asarray(false_positive, dtype=float)
+        if self.quantity == "mu":
+            # Dong, Roth, Su 2022, eq. (6): the trade-off of mu-GDP is Phi(Phi^-1(1 - q) - mu)
+            return np.fmax(special.ndtri(p) - special.ndtri(q), 0.0)
+        with np.errstate(divide="ignore", invalid="ignore"):
+            there = np.log(np.maximum(p - self.delta, 0.0)) - np.log(q)
+            back = np.log(np.maximum(1 - q - self.delta, 0.0)) - np.log1p(-p)
+        # where neither event can happen there is no ratio, and no evidence
+        return np.fmax(np.fmax(there, back), 0.0)
+
+    def allows(self, true_positive: float, false_positive: float) -> bool:
+        """Whether the certified trade-off curve of the mechanism has room for these error rates."""
+        return 1 - true_positive >= least_false_negatives(self.mechanism, false_positive) - 1e-9
+
+    @property
+    def words(self) -> str:
+        """The claim as it is quoted."""
+        if self.quantity == "mu":
+            return f"{self.value:g}-Gaussian DP"
+        return f"({self.value:g}, {self.delta:g})-DP" if self.delta else f"{self.value:g}-DP"
+
+    def __repr__(self) -> str:
+        return f"Claim({self.words})"
+
+
+def least_false_negatives(mechanism: Mechanism, false_positive: float) -> float:
+    """The certified least false negative rate of an attacker, the record's presence or its absence being the null.
+
+    >>> import hush
+    >>> least_false_negatives(hush.Gaussian(1.0), 0.05)
+    0.740...
+    """
+    least = mechanism.tradeoff(false_positive_rate=false_positive).lower
+    for _, removed, added in mechanism.neighbours():
+        try:
+            pair = mechanism.pair(removed, added)
+        except NotCovered:
+            least = min(least, mechanism.curve(removed, added).tradeoff(false_positive_rate=false_positive))
+            continue
+        least = min(least, profile_to_tradeoff(pair.profile(), false_positive)[0])
+        least = min(least, profile_to_tradeoff(pair.swap().profile(), false_positive)[0])
+    return max(least, 0.0)

@@ -1,0 +1,183 @@
+"""What will be released, fixed before any data is seen."""
+
+from __future__ import annotations
+
+from abc import ABC, abstractmethod
+from dataclasses import dataclass
+from functools import lru_cache
+from typing import TYPE_CHECKING, Any, ClassVar
+
+from hush.curves.relation import Relation
+from hush.errors import InvalidParameter, NotCovered
+from hush.mechanisms.checks import number
+from hush.mechanisms.fixed_size import FixedSize
+from hush.mechanisms.mechanism import Mechanism
+from hush.mechanisms.sampling import OneSample, Poisson, Scheme
+from hush.randomness.source import Source, source_or_secure
+from hush.releases.release import Interval, Release
+
+if TYPE_CHECKING:
+    from hush.releases.tables import Table
+
+
+@dataclass(frozen=True)
+class Run:
+    """What a query gets when it runs: the records, the random bits, and how the records came about."""
+
+    table: Table
+    source: Source
+    confidence: float
+    scheme: OneSample | None = None
+    """How the records were drawn from all of them; None for all."""
+
+    @property
+    def rate(self) -> float:
+        """The share of all records that was drawn, on average."""
+        return 1.0 if self.scheme is None else rate_of(self.scheme)
+
+
+@dataclass(frozen=True)
+class Answer:
+    """What a query returns: the value, and the two intervals of a Release."""
+
+    value: Any
+    noise_interval: Interval | None
+    total_interval: Interval | None
+
+
+class Query(ABC):
+    """A statistic with its noise, as a frozen value: subclasses give `mechanism`, `check` and `answer`."""
+
+    relation: Relation
+    """Which datasets are neighbours; the sensitivity is set for it."""
+    needs_rate: ClassVar[bool] = False
+    """Whether an answer on a sample is scaled by the share that was drawn, which must then be one number."""
+
+    @property
+    @abstractmethod
+    def mechanism(self) -> Mechanism:
+        """What the answer gives away about the records that the query gets."""
+
+    @abstractmethod
+    def check(self, table: Table) -> None:
+        """Raise InvalidParameter where the schema does not fit, such as words for numbers. Values never raise."""
+
+    @abstractmethod
+    def answer(self, run: Run) -> Answer:
+        """Draw the noise and answer. Nothing may depend on the records but the value, within the sensitivity."""
+
+    def release(self, data: Any, *, confidence: float = 0.95, source: Source | None = None) -> Release:
+        """The noisy answer on the data: an array, a data frame's column, a hush.releases.table, or a drawn Sample.
+
+        >>> import hush
+        >>> hush.releases.Count(epsilon=1.0).release([1, 2, 3], source=hush.SeededSource(1)).private
+        False
+        """
+        from hush.releases.sample import Sample
+        from hush.releases.tables import as_table
+
+        if isinstance(data, Sample):
+            if source is not None:
+                raise InvalidParameter("release", "no source of its own: the sample has one", source=source)
+            return data.release(self, confidence=confidence)
+        table = as_table(data)
+        run = Run(table, source_or_secure(source), checked_confidence(confidence))
+        mechanism = by_unit(self.mechanism, table)
+        self.check(table)
+        covered(mechanism)
+        found = self.answer(run)
+        return Release(found.value, mechanism, found.noise_interval, found.total_interval, run.source.private)
+
+    def on(self, scheme: Scheme) -> OnSample:
+        """The same on a secret random sample, which is drawn when it runs.
+
+        >>> import hush
+        >>> query = hush.releases.Count(epsilon=1.0).on(hush.Poisson(rate=0.1))
+        >>> query.mechanism.epsilon(delta=0).upper
+        0.158...
+        """
+        return OnSample(self, scheme)  # type: ignore[arg-type]
+
+
+@dataclass(frozen=True)
+class OnSample:
+    """A query on a secret sample of the data, drawn anew each time it runs."""
+
+    query: Query
+    scheme: OneSample
+
+    def __post_init__(self) -> None:
+        if not isinstance(self.query, Query):
+            raise InvalidParameter("OnSample", "a query such as hush.releases.Mean(...)", query=self.query)
+        require_one_sample(self.scheme)
+        if self.query.needs_rate:
+            rate_of(self.scheme)
+        covered(self.mechanism)
+
+    @property
+    def mechanism(self) -> Mechanism:
+        """What the answer gives away about all the records."""
+        return self.query.mechanism.on(self.scheme)
+
+    def release(self, data: Any, *, confidence: float = 0.95, source: Source | None = None) -> Release:
+        """Draw the sample, secretly, once; then the noisy answer on it."""
+        from hush.releases.sample import Sample
+        from hush.releases.tables import as_table
+
+        checked_confidence(confidence)
+        table = as_table(data)
+        covered(by_unit(self.mechanism, table))
+        self.query.check(table)
+        return Sample(table, self.scheme, source=source).release(self.query, confidence=confidence)
+
+
+def require_one_sample(scheme: object) -> OneSample:
+    """The scheme, if it draws one sample for one mechanism."""
+    if isinstance(scheme, OneSample):
+        return scheme
+    if isinstance(scheme, Scheme):
+        raise NotCovered(
+            f"a release on {scheme}: it makes the batches of an epoch. Covered: hush.Poisson, hush.UnequalPoisson, "
+            "hush.WithoutReplacement, hush.WithReplacement"
+        )
+    raise InvalidParameter("on", "a sampling scheme such as hush.Poisson(rate=0.01)", scheme=scheme)
+
+
+def rate_of(scheme: OneSample) -> float:
+    """The expected share of the records that a scheme draws, where it is the same for every record."""
+    if isinstance(scheme, Poisson):
+        rate = scheme.rate
+    elif isinstance(scheme, FixedSize):
+        rate = scheme.size / scheme.population
+    else:
+        raise NotCovered(f"an estimate for all records from {scheme}: each must be drawn with the same probability")
+    if rate == 0:
+        raise InvalidParameter("A release", "a sample that draws something: rate > 0", rate=0)
+    return rate
+
+
+def by_unit(mechanism: Mechanism, table: Table) -> Mechanism:
+    """The mechanism for the unit of the table: a user with at most so many records, or one record."""
+    if table.unit is None or table.max_contributions is None:
+        return mechanism
+    if mechanism.relation is Relation.REPLACE:
+        raise NotCovered(
+            "a user replaced by another, who may have another number of records: users are covered under ADD_REMOVE"
+        )
+    return mechanism.group(table.max_contributions)
+
+
+@lru_cache(maxsize=256)
+def covered(mechanism: Mechanism) -> Mechanism:
+    """The mechanism, if a theorem covers it; raises NotCovered before anything is drawn."""
+    for _, removed, added in mechanism.neighbours():
+        try:
+            mechanism.pair(removed, added)
+        except NotCovered:
+            mechanism.curve(removed, added)
+    return mechanism
+
+
+def checked_confidence(confidence: object) -> float:
+    """A confidence strictly between 0 and 1."""
+    return number("release", "0 < confidence < 1", 0, 1, low_open=True, high_open=True, confidence=confidence)

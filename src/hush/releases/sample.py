@@ -1,0 +1,117 @@
+"""A secret sample, drawn once; everything that is released from it is accounted together."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any
+
+from hush.errors import InvalidParameter
+from hush.mechanisms.compose import Sequence
+from hush.mechanisms.mechanism import Mechanism, require
+from hush.mechanisms.sampling import OneSample
+from hush.randomness.source import Source, source_or_secure
+from hush.releases.query import Query, Run, by_unit, checked_confidence, covered, rate_of, require_one_sample
+from hush.releases.release import Release
+from hush.releases.tables import Table, as_table
+
+
+class Sample:
+    """A random sample of the data that nobody sees; its uses are collected, and amplified once, all together.
+
+    The first use draws it. Each further use re-accounts the product of all uses under the one sampling: two amplified
+    guarantees of one sample never simply add up.
+
+    >>> import hush
+    >>> sample = Sample(range(1000), hush.Poisson(rate=0.1), source=hush.SeededSource(1))
+    >>> first = sample.release(hush.releases.Count(epsilon=0.5))
+    >>> second = sample.release(hush.releases.Count(epsilon=0.5))
+    >>> sample.mechanism == hush.sequence(*sample.uses).on(hush.Poisson(rate=0.1)) == second.mechanism
+    True
+    >>> second.mechanism.epsilon(delta=0).upper
+    0.158...
+    """
+
+    def __init__(self, data: Any, scheme: OneSample, *, source: Source | None = None) -> None:
+        self._table = as_table(data)
+        self._scheme = require_one_sample(scheme)
+        self._source = source_or_secure(source)
+        self._drawn: Table | None = None
+        self._uses: tuple[Mechanism, ...] = ()
+
+    @property
+    def scheme(self) -> OneSample:
+        """How the sample is drawn."""
+        return self._scheme
+
+    @property
+    def uses(self) -> tuple[Mechanism, ...]:
+        """What ran on the sample so far, each as if the sample were all there is."""
+        return self._uses
+
+    @property
+    def mechanism(self) -> Mechanism:
+        """All uses so far under the one sampling: what they give away together about all the records."""
+        if not self._uses:
+            raise InvalidParameter("Sample.mechanism", "at least one use", uses=0)
+        return self._accounted(self._uses)
+
+    def release(self, query: Query, *, confidence: float = 0.95, column: str | None = None) -> Release:
+        """The query's noisy answer on the sample, for all the records; its mechanism is that of all uses so far."""
+        if not isinstance(query, Query):
+            raise InvalidParameter("Sample.release", "a query such as hush.releases.Mean(...)", query=query)
+        confidence = checked_confidence(confidence)
+        if query.needs_rate:
+            rate_of(self._scheme)
+        query.check(self._table.of(column))
+        mechanism = self._spend(query.mechanism)
+        run = Run(self._records().of(column), self._source, confidence, self._scheme)
+        found = query.answer(run)
+        return Release(
+            found.value, mechanism, found.noise_interval, found.total_interval, self._source.private, sample=self
+        )
+
+    def apply(self, function: Callable[[Any], Any], *, guarantee: Mechanism) -> Release:
+        """Run a function of the drawn records whose result has the stated guarantee, for instance hush.PureDP(1.0).
+
+        The function gets an array (of the chosen column, or the rows of the array that was given), or a dict of arrays,
+        one a column. What it returns is released as it is, so it must itself add the noise that the guarantee
+        speaks of; its guarantee is amplified here. It must not keep or show the records.
+
+        >>> import hush
+        >>> sample = Sample(range(1000), hush.Poisson(rate=0.1))
+        >>> sample.apply(lambda records: 42, guarantee=hush.PureDP(1.0)).mechanism.epsilon(delta=0).upper
+        0.158...
+        """
+        if not callable(function):
+            raise InvalidParameter("Sample.apply", "a function of the drawn records", function=function)
+        mechanism = self._spend(require("Sample.apply", guarantee))
+        value = function(self._records().whole())
+        return Release(value, mechanism, None, None, self._source.private, sample=self)
+
+    def _accounted(self, uses: tuple[Mechanism, ...]) -> Mechanism:
+        return by_unit(Sequence.of(uses).on(self._scheme), self._table)
+
+    def _spend(self, use: Mechanism) -> Mechanism:
+        """Note the use before it runs: what fails half-way counts as spent."""
+        uses = (*self._uses, use)
+        mechanism = covered(self._accounted(uses))
+        self._uses = uses
+        return mechanism
+
+    def _records(self) -> Table:
+        if self._drawn is None:
+            self._drawn = self._table.drawn(self._scheme, self._source)
+        return self._drawn
+
+    def __repr__(self) -> str:
+        return f"Sample({self._scheme}, {len(self._uses)} uses)"
+
+
+def sample(data: Any, scheme: OneSample, *, source: Source | None = None) -> Sample:
+    """A secret sample of the data, drawn once at its first use.
+
+    >>> import hush
+    >>> hush.releases.sample(range(1000), hush.Poisson(rate=0.1))
+    Sample(Poisson sampling at rate 0.1, 0 uses)
+    """
+    return Sample(data, scheme, source=source)
