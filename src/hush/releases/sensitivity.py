@@ -15,6 +15,7 @@ import numpy as np
 from hush.errors import InvalidParameter
 from hush.mechanisms.checks import count, number
 from hush.questions.drawing import Axis, Chart, Line, Stroke
+from hush.releases.quantise import checked_bounds
 from hush.releases.smooth import Array, len_left, len_right, smooth_of_sorted, values_at
 
 
@@ -33,7 +34,7 @@ def global_sensitivity(*, bounds: tuple[float, float]) -> float:
     >>> global_sensitivity(bounds=(0, 2000))
     2000.0
     """
-    low, high = _bounds("global_sensitivity", bounds)
+    low, high = checked_bounds("global_sensitivity", bounds)
     return high - low
 
 
@@ -55,7 +56,7 @@ def sensitivity_at_distance(
     [2.0, 5.0, 7.0]
     """
     who = "sensitivity_at_distance"
-    ends = _bounds(who, bounds)
+    ends = checked_bounds(who, bounds)
     ordered = _ordered(who, values, ends)
     rank = rank_of(len(ordered), _share(who, p))
     found = []
@@ -76,7 +77,7 @@ def smooth_sensitivity(values: Array, *, beta: float, bounds: tuple[float, float
     3.0326...
     """
     who = "smooth_sensitivity"
-    ends = _bounds(who, bounds)
+    ends = checked_bounds(who, bounds)
     rate = number(who, "1e-8 <= beta <= 100", 1e-8, 100.0, beta=beta)
     ordered = _ordered(who, values, ends)
     return smooth_of_sorted(ordered, rank=rank_of(len(ordered), _share(who, p)), beta=rate, bounds=ends)
@@ -88,7 +89,7 @@ def sensitivity_chart(
     """Sensitivity at distance k against k, the global one, and for each beta the terms whose largest is the smooth one.
 
     >>> sensitivity_chart([4, 5, 7], betas=[0.5], bounds=(0, 10)).line("at distance k").y
-    (2.0, 5.0, 7.0, 10.0)
+    (2.0, 5.0, 7.0, 10.0, 10.0)
     """
     size = int(np.size(values))
     steps = np.unique(np.concatenate([np.arange(min(size, 64)), np.geomspace(1, size + 1, 65)]).astype(int))
@@ -109,16 +110,6 @@ def sensitivity_chart(
         Axis("sensitivity", log=True),
         tuple(lines),
     )
-
-
-def _bounds(who: str, bounds: object) -> tuple[float, float]:
-    rule = "bounds=(low, high), finite, low < high"
-    if not isinstance(bounds, tuple | list) or len(bounds) != 2:
-        raise InvalidParameter(who, rule, bounds=bounds)
-    low, high = (number(who, rule, -1e300, 1e300, bounds=end) for end in bounds)
-    if not low < high:
-        raise InvalidParameter(who, rule, bounds=bounds)
-    return low, high
 
 
 def _share(who: str, p: object) -> float:

@@ -1,0 +1,69 @@
+"""Short forms of order statistics: one function a statistic, each the release of its query."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from hush.randomness.source import Source
+from hush.releases.exponential import Median, Quantile
+from hush.releases.release import Release
+from hush.releases.smooth_noise import SmoothLaplace, SmoothStudent
+from hush.releases.smoothed import SmoothQuantile
+
+
+def median(
+    data: Any, *, bounds: tuple[float, float], epsilon: float, source: Source | None = None, **options: Any
+) -> Release:
+    """The median by the exponential mechanism: `Median(...).release(data)`.
+
+    >>> import hush
+    >>> abs(hush.releases.median(range(1001), bounds=(0, 1000), epsilon=1.0).value - 500) < 50
+    True
+    """
+    return Median(bounds=bounds, epsilon=epsilon, **options).release(data, source=source)
+
+
+def quantile(
+    data: Any, p: float, *, bounds: tuple[float, float], epsilon: float, source: Source | None = None, **options: Any
+) -> Release:
+    """The p-quantile by the exponential mechanism: `Quantile(...).release(data)`.
+
+    >>> import hush
+    >>> abs(hush.releases.quantile(range(1001), 0.9, bounds=(0, 1000), epsilon=1.0).value - 900) < 100
+    True
+    """
+    return Quantile(p=p, bounds=bounds, epsilon=epsilon, **options).release(data, source=source)
+
+
+def smooth_median(
+    data: Any,
+    *,
+    bounds: tuple[float, float],
+    epsilon: float,
+    delta: float = 0.0,
+    source: Source | None = None,
+    **options: Any,
+) -> Release:
+    """The median with smooth-sensitivity noise: Laplace with a delta; without, three-degree Student noise.
+
+    >>> import hush
+    >>> found = hush.releases.smooth_median(range(1001), bounds=(0, 1000), epsilon=1.0)
+    >>> found.mechanism.epsilon(delta=0).upper
+    1.0
+    """
+    return smooth_quantile(data, 0.5, bounds=bounds, epsilon=epsilon, delta=delta, source=source, **options)
+
+
+def smooth_quantile(
+    data: Any,
+    p: float,
+    *,
+    bounds: tuple[float, float],
+    epsilon: float,
+    delta: float = 0.0,
+    source: Source | None = None,
+    **options: Any,
+) -> Release:
+    """The p-quantile with smooth-sensitivity noise, in the same way."""
+    noise = SmoothStudent(epsilon=epsilon) if delta == 0 else SmoothLaplace(epsilon=epsilon, delta=delta)
+    return SmoothQuantile(p=p, bounds=bounds, noise=noise, **options).release(data, source=source)

@@ -1,0 +1,207 @@
+"""Noise in proportion to a smooth sensitivity, and what it guarantees, proved for every shift and dilation.
+
+Data x get the answer f(x) + (S(x)/alpha) Z. For neighbours |f(x) - f(x')| <= min(S(x), S(x')) and |log S(x)/S(x')| <=
+beta, so the two laws are Z and lambda Z + s, or the reverse, with 1 <= lambda <= e^beta and |s| <= alpha: a shift in
+units of the smaller scale. docs/theory/order-statistics.md has the proofs.
+"""
+
+from __future__ import annotations
+
+import math
+from abc import ABC, abstractmethod
+from collections.abc import Callable
+from dataclasses import dataclass, field
+
+import numpy as np
+
+from hush.curves.relation import Relation
+from hush.errors import InvalidParameter
+from hush.mechanisms.checks import number
+from hush.mechanisms.mechanism import Mechanism
+from hush.mechanisms.stated import ApproxDP, PureDP
+from hush.randomness import noise
+from hush.randomness.source import Source
+from hush.releases.student import rounded_student
+
+SAFE = 1 - 1e-9
+"""What is found in floats is moved by this to the safe side."""
+LEAST_ALPHA, LEAST_BETA = 2.0**-12, 1e-5
+BETAS = np.geomspace(LEAST_BETA, 30.0, 2000)
+POINTS = 40
+"""Points of the profile that a mechanism states."""
+
+
+def laplace_delta(epsilon: float, *, alpha: float, beta: float) -> float:
+    """The largest hockey stick of Laplace noise over all shifts up to alpha and dilations up to e^beta, both ways.
+
+    For epsilon >= max(alpha, beta + alpha e^-beta) the narrow law never exceeds e^epsilon times the wide one, and the
+    other way the supremum is attained at the corner: (1 - e^-beta) exp(-(epsilon + beta)/w) cosh(alpha/w) with
+    w = e^beta - 1. Below that epsilon the answer is 1, which claims nothing.
+
+    >>> round(laplace_delta(30.0, alpha=15.0, beta=15 / math.log(2e6)) / 1e-6, 1)
+    46.2
+    """
+    if epsilon < max(alpha, beta + alpha * math.exp(-beta)):
+        return 1.0
+    width = math.expm1(beta)
+    near, far = (math.exp(-(epsilon + beta + sign * alpha) / width) for sign in (-1, 1))
+    return 0.5 * -math.expm1(-beta) * (near + far)
+
+
+def student_epsilon(*, degrees: int, alpha: float, beta: float) -> float:
+    """Pure epsilon of noise with density in proportion to (1 + z^2)^(-(degrees+1)/2), degrees >= 1.
+
+    Along the path from one law to the other the log density changes at most at the rate (degrees+1) (beta z^2 + alpha
+    z)/(1 + z^2) - beta, whose maximum over z is below. One degree is the noise of Nissim, Raskhodnikova, Smith 2007
+    with exponent 2.
+
+    >>> student_epsilon(degrees=3, alpha=0.1, beta=0.0), student_epsilon(degrees=3, alpha=0.0, beta=0.1)
+    (0.2, 0.3...)
+    """
+    return 0.5 * (degrees + 1) * (beta + math.hypot(beta, alpha)) - beta
+
+
+class SmoothNoise(ABC):
+    """A law of noise with its alpha and beta."""
+
+    alpha: float
+    """The noise is S/alpha times the law."""
+    beta: float
+    """How smooth S must be."""
+
+    @property
+    @abstractmethod
+    def mechanism(self) -> Mechanism:
+        """What is guaranteed when one record is replaced."""
+
+    @property
+    @abstractmethod
+    def deviation(self) -> float:
+        """Standard deviation of the noise at S = 1 (infinite for heavy tails)."""
+
+    @abstractmethod
+    def draw(self, source: Source, scale: float) -> int:
+        """One value of the law times the scale, rounded to a whole number, exactly."""
+
+
+@dataclass(frozen=True)
+class SmoothLaplace(SmoothNoise):
+    """Laplace noise that meets (epsilon, delta) over the whole box of shifts and dilations.
+
+    A public rule chooses beta unless it is given: where the data are spread evenly near the quantile, S is in
+    proportion to max over k of (k+1) exp(-beta k), and the noise, that over alpha, is least. No data is looked at.
+
+    >>> found = SmoothLaplace(epsilon=1.0, delta=1e-6)
+    >>> found.alpha, found.beta
+    (0.546..., 0.0486...)
+    >>> found.mechanism.epsilon(delta=1e-6).upper <= 1.0
+    True
+    """
+
+    epsilon: float
+    delta: float
+    alpha: float = field(init=False)
+    beta: float
+
+    def __init__(self, *, epsilon: float, delta: float, beta: float | None = None) -> None:
+        who = "SmoothLaplace"
+        epsilon = number(who, "0 < epsilon <= 500", 0.0, 500.0, low_open=True, epsilon=epsilon)
+        delta = number(who, "0 < delta < 1", 0.0, 1.0, low_open=True, high_open=True, delta=delta)
+        alpha, chosen = _chosen(who, beta, lambda given: _laplace_alpha(epsilon, delta, given))
+        for name, value in (("epsilon", epsilon), ("delta", delta), ("alpha", alpha), ("beta", chosen)):
+            object.__setattr__(self, name, value)
+
+    @property
+    def mechanism(self) -> Mechanism:
+        """The profile at many epsilons, so that it composes well."""
+        least = max(self.alpha, self.beta + self.alpha * math.exp(-self.beta)) / SAFE
+        width = math.expm1(self.beta)
+        most = min(500.0, least + 600 * width)
+        epsilons = sorted({*np.linspace(least, most, POINTS).tolist(), max(self.epsilon, least)})
+        deltas = [laplace_delta(e, alpha=self.alpha, beta=self.beta) / SAFE for e in epsilons]
+        points = [(e, min(d, 1 - 1e-9)) for e, d in zip(epsilons, deltas, strict=True) if e <= 500 and d > 0]
+        return ApproxDP(points=points or [(500.0, 1e-300)], relation=Relation.REPLACE)
+
+    @property
+    def deviation(self) -> float:
+        return math.sqrt(2) / self.alpha
+
+    def draw(self, source: Source, scale: float) -> int:
+        return int(noise.rounded_laplace(source, scale, 1)[0])
+
+
+@dataclass(frozen=True)
+class SmoothStudent(SmoothNoise):
+    """Noise with density in proportion to (1 + z^2)^(-(degrees+1)/2), degrees 1, 3, 5, ...: pure epsilon, heavy tails.
+
+    From three degrees on the variance is finite: 1/(degrees - 2). Beta by the same public rule as SmoothLaplace.
+
+    >>> SmoothStudent(epsilon=1.0).mechanism.epsilon(delta=0).upper
+    1.0
+    """
+
+    epsilon: float
+    degrees: int
+    alpha: float = field(init=False)
+    beta: float
+
+    def __init__(self, *, epsilon: float, degrees: int = 3, beta: float | None = None) -> None:
+        who = "SmoothStudent"
+        epsilon = number(who, "0 < epsilon <= 500", 0.0, 500.0, low_open=True, epsilon=epsilon)
+        if isinstance(degrees, bool) or not isinstance(degrees, int) or degrees % 2 == 0 or not 1 <= degrees <= 99:
+            raise InvalidParameter(who, "an odd whole number 1 <= degrees <= 99", degrees=degrees)
+        alpha, chosen = _chosen(who, beta, lambda given: _student_alpha(epsilon, degrees, given))
+        for name, value in (("epsilon", epsilon), ("degrees", degrees), ("alpha", alpha), ("beta", chosen)):
+            object.__setattr__(self, name, value)
+
+    @property
+    def mechanism(self) -> Mechanism:
+        return PureDP(epsilon=self.epsilon, relation=Relation.REPLACE)
+
+    @property
+    def deviation(self) -> float:
+        return math.sqrt(1 / (self.degrees - 2)) / self.alpha if self.degrees > 1 else math.inf
+
+    def draw(self, source: Source, scale: float) -> int:
+        return rounded_student(source, scale, self.degrees)
+
+
+def _laplace_alpha(epsilon: float, delta: float, beta: float) -> float:
+    """The largest alpha for this beta, to the safe side; 0 if there is none: laplace_delta solved for its cosh."""
+    # the narrow law against the wide one: beta + alpha e^-beta <= epsilon, and alpha <= epsilon
+    most = SAFE * min(epsilon, (epsilon - beta) * math.exp(min(beta, 700.0)))
+    width = math.expm1(beta)
+    log_cosh = math.log(SAFE * delta) - math.log(-math.expm1(-beta)) + (epsilon + beta) / width
+    if most <= 0 or log_cosh <= 0:
+        return 0.0
+    alpha = width * (log_cosh + math.log1p(math.sqrt(-math.expm1(-2 * log_cosh))))
+    alpha = min(most, SAFE * alpha)
+    return alpha if laplace_delta(epsilon, alpha=alpha, beta=beta) <= delta else 0.0
+
+
+def _student_alpha(epsilon: float, degrees: int, beta: float) -> float:
+    """Solved from student_epsilon: hypot(beta, alpha) = 2 (epsilon + beta)/(degrees + 1) - beta."""
+    reach = SAFE * (2 * (epsilon + beta) / (degrees + 1) - beta)
+    return math.sqrt(reach * reach - beta * beta) if reach > beta else 0.0
+
+
+def _chosen(who: str, beta: float | None, alpha_of: Callable[[float], float]) -> tuple[float, float]:
+    """alpha and beta: the given one, or that of the least noise on evenly spread data."""
+    if beta is not None:
+        given = number(who, f"{LEAST_BETA:g} <= beta <= 30", LEAST_BETA, 30.0, beta=beta)
+    else:
+        given = min(BETAS.tolist(), key=lambda b: evenly_spread(b) / max(alpha_of(b), 1e-300))
+    alpha = alpha_of(given)
+    if alpha < LEAST_ALPHA:
+        raise InvalidParameter(who, "an epsilon, delta and beta that leave alpha >= 2^-12", beta=beta, alpha=alpha)
+    return alpha, given
+
+
+def evenly_spread(beta: float) -> float:
+    """max over k of (k+1) exp(-beta k): the smooth sensitivity, in gaps, of evenly spread data.
+
+    >>> evenly_spread(1.0), evenly_spread(0.5)
+    (1.0, 1.2130...)
+    """
+    best = max(1 / beta - 1, 0.0)
+    return max((k + 1) * math.exp(-beta * k) for k in (math.floor(best), math.ceil(best)))
