@@ -9,7 +9,9 @@ import pytest
 from scipy import stats
 
 import hush
+from hush.curves.smooth_laws import laplace_alpha, least_noise
 from hush.questions.plan_mean import multiplier
+from hush.releases.smooth import smooth_of_sorted
 
 BOUNDS = (0.0, 2000.0)
 LOGNORMAL = stats.lognorm(0.5, scale=math.exp(5))
@@ -69,3 +71,79 @@ def test_worst_case_mean_is_attained_and_not_exceeded() -> None:
     worst = [row.error for row in hush.plan.mean(**asked).rows]
     assert np.all(np.max(found, axis=0) <= np.array(worst) * (1 + 1e-6))
     assert np.max(found, axis=0) == pytest.approx(worst, rel=0.05)
+
+
+# -- median ------------------------------------------------------------------------------------------------------
+
+MIXTURE = hush.plan.Mixture([(0.5, stats.beta(2, 2, scale=800)), (0.5, stats.beta(2, 2, loc=1200, scale=800))])
+POPULATION, TIMES, NOISES = 1001, 400, 20
+
+
+@pytest.fixture(scope="module")
+def populations() -> dict[str, np.ndarray]:
+    random = np.random.default_rng(11)
+    drawn = {"lognormal": LOGNORMAL.rvs((TIMES, POPULATION), random_state=random)}
+    sides = random.integers(0, 2, (TIMES, POPULATION))
+    drawn["mixture"] = 800 * random.beta(2, 2, (TIMES, POPULATION)) + 1200 * sides
+    return {name: np.clip(values, *BOUNDS) for name, values in drawn.items()}
+
+
+def exponential_draw(random: np.random.Generator, ordered: np.ndarray, decay: float) -> np.ndarray:
+    edges = np.concatenate([[BOUNDS[0]], ordered, [BOUNDS[1]]])
+    weights = np.diff(edges) * np.exp(-decay * np.abs(np.arange(len(ordered) + 1) - len(ordered) / 2))
+    cell = np.searchsorted(np.cumsum(weights), random.random(NOISES) * weights.sum())
+    return edges[cell] + random.random(NOISES) * (edges[cell + 1] - edges[cell])
+
+
+def simulated_median(row: hush.plan.PlanRow, values: np.ndarray, relation: hush.Relation) -> float:
+    """The release itself, 20 times on each population, with the smooth sensitivity of the releases."""
+    random = np.random.default_rng(7)
+    epsilon, delta = row.sample_epsilon, row.sample_delta
+    if row.mechanism.endswith("textbook"):
+        alpha, beta = epsilon / 2, epsilon / (2 * math.log(2 / delta))
+    elif row.mechanism.startswith("smooth"):
+        alpha, beta = least_noise(lambda b: laplace_alpha(epsilon, delta, b))
+    errors = []
+    for one in values:
+        sample = one[: row.records] if relation is REPLACE else one[random.random(POPULATION) < row.rate]
+        ordered = np.sort(sample)
+        rank = math.ceil(len(ordered) / 2)
+        if row.mechanism == "exponential mechanism":
+            found = exponential_draw(random, ordered, epsilon / (2 if relation is REPLACE else 1))
+        else:
+            smooth = smooth_of_sorted(ordered, rank=rank, beta=beta, bounds=BOUNDS)
+            found = ordered[rank - 1] + random.laplace(scale=smooth / alpha, size=NOISES)
+        errors.append(np.clip(found, *BOUNDS) - np.sort(one)[POPULATION // 2])
+    return root_mean_square(np.array(errors))
+
+
+@pytest.mark.parametrize(("name", "model"), [("lognormal", LOGNORMAL), ("mixture", MIXTURE)])
+def test_median_vs_simulation(name: str, model: object, populations: dict[str, np.ndarray]) -> None:
+    asked = {"population": POPULATION, "bounds": BOUNDS, "epsilon": 0.5, "model": model, "rates": [1.0, 0.5, 0.1]}
+    plan = hush.plan.median(**asked, delta=1e-6)
+    assert len(plan.rows) == 9
+    for row in plan.rows:
+        assert row.error == pytest.approx(simulated_median(row, populations[name], REPLACE), rel=0.1), row
+
+
+def test_poisson_median_vs_simulation(populations: dict[str, np.ndarray]) -> None:
+    plan = hush.plan.median(
+        population=POPULATION, bounds=BOUNDS, epsilon=0.5, model=LOGNORMAL, rates=[1.0, 0.2], relation=ADD_REMOVE
+    )
+    assert plan.mechanisms == ("exponential mechanism",)
+    for row in plan.rows:
+        assert row.error == pytest.approx(simulated_median(row, populations["lognormal"], ADD_REMOVE), rel=0.1), row
+
+
+def test_worst_case_median_vs_two_bounds() -> None:
+    """Half of the records at each bound: what is left of the range."""
+    plan = hush.plan.median(population=POPULATION, bounds=BOUNDS, epsilon=1.0, delta=1e-6, rates=[1.0, 0.1])
+    best = {row.mechanism: row for row in plan.rows if row.rate == 1}
+    assert best["exponential mechanism"].error == pytest.approx(2000 / math.sqrt(3))
+    values = np.repeat([BOUNDS[0], BOUNDS[1]], [501, 500])
+    assert np.sort(values)[500] == BOUNDS[0]
+    random = np.random.default_rng(1)
+    for row in plan.rows:
+        if row.mechanism == "smooth sensitivity, Laplace, textbook":
+            shuffled = np.array([random.permutation(values) for _ in range(TIMES)])
+            assert row.error == pytest.approx(simulated_median(row, shuffled, REPLACE), rel=0.1), row

@@ -11,14 +11,9 @@ from hypothesis import strategies as st
 from scipy import stats
 
 import hush
+from hush.curves.smooth_laws import evenly_spread, laplace_delta, student_epsilon
 from hush.errors import InvalidParameter
-from hush.releases.smooth_noise import (
-    SmoothLaplace,
-    SmoothStudent,
-    evenly_spread,
-    laplace_delta,
-    student_epsilon,
-)
+from hush.releases.smooth_noise import SmoothLaplace, SmoothStudent
 from hush.releases.student import rounded_student
 
 

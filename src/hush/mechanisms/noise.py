@@ -17,7 +17,7 @@ from hush.curves.segment import SegmentPair
 from hush.errors import InvalidParameter, NotCovered
 from hush.mechanisms.checks import count, number
 from hush.mechanisms.leaf import Leaf
-from hush.mechanisms.mechanism import Counts, Step
+from hush.mechanisms.mechanism import Counts, Step, settled
 
 
 def _relation(who: str, relation: object) -> Relation:
@@ -106,6 +106,24 @@ class Laplace(Leaf):
         if distance > 500:
             raise NotCovered(f"{self} at {distance:g} times its scale: more than 500 is not covered")
         return SegmentPair.laplace(distance)
+
+    def mixture(self, removed: Counts, added: Counts) -> Pair:
+        """Above that of discrete noise of the same scale on a fine lattice, for records that only leave or only come.
+
+        An exponential variable is a geometric one plus an independent rest below one step; so Laplace noise is discrete
+        Laplace noise plus an independent rest, for all whole shifts at once.
+        """
+        if self.relation is Relation.REPLACE or 0 not in (settled(removed), settled(added)):
+            return super().mixture(removed, added)
+        fine = 2 ** max(0, min(12, math.ceil(math.log2(512 / self.scale))))
+        if self.scale * fine > 1e6:
+            raise NotCovered(f"{self} on a sample, for groups: covered up to a scale of a million")
+        return DiscreteLaplace(self.scale * fine, fine).mixture(removed, added)
+
+    def attained(self, removed: Counts, added: Counts, alone: bool) -> tuple[Pair, ...]:
+        """The lattice of a group's mixture is a bound only."""
+        unsettled = None in (settled(removed), settled(added))
+        return () if unsettled and max(len(removed), len(added)) > 2 else super().attained(removed, added, alone)
 
     def derivation(self) -> Step:
         return Step(

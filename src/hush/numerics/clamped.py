@@ -77,4 +77,16 @@ class NormalShape(NoiseShape):
         return even, np.where(w < SMALL, series, np.square(w) * beyond + 0.5 - beyond - w * density)
 
 
-LAPLACE, NORMAL = LaplaceShape(), NormalShape()
+class StudentShape(NoiseShape):
+    """Density (2/pi) (1 + z^2)^-2: Student's law of three degrees, narrower by a root of three."""
+
+    variance = 1.0
+
+    def tail(self, room: Array) -> tuple[Array, Array]:
+        w = np.minimum(room, 1e5)  # past it both integrals have reached their ends, to 1e-5 of them
+        beyond = (np.arctan2(1.0, w) - w / (1 + w**2)) / np.pi
+        even = w * beyond + w**2 / (1 + w**2) / np.pi
+        return even, w**2 * beyond + (np.arctan(w) - w / (1 + w**2)) / np.pi
+
+
+LAPLACE, NORMAL, STUDENT = LaplaceShape(), NormalShape(), StudentShape()

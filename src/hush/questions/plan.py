@@ -10,14 +10,15 @@ from __future__ import annotations
 from collections.abc import Iterable
 
 from hush.curves.relation import Relation
-from hush.questions import plan_cost, plan_mean
+from hush.mechanisms.checks import number
+from hush.questions import plan_cost, plan_mean, plan_median
 from hush.questions.plan_cost import Cost
-from hush.questions.plan_model import Model, read_model
+from hush.questions.plan_model import Mixture, Model, read_model
 from hush.questions.plan_result import Plan, PlanRow
 from hush.questions.plan_target import Target, target
 from hush.questions.plan_training import TrainingPlans, training_plans
 
-__all__ = ["Cost", "Plan", "PlanRow", "mean", "training"]
+__all__ = ["Cost", "Mixture", "Plan", "PlanRow", "mean", "median", "quantile", "training"]
 
 
 def mean(
@@ -57,6 +58,73 @@ def mean(
     return _plan("mean", given, known, plan_mean.rows(given, known, cost))
 
 
+def median(
+    *,
+    population: int,
+    bounds: tuple[float, float],
+    epsilon: float,
+    delta: float = 0.0,
+    model: object = None,
+    relation: Relation = Relation.REPLACE,
+    rates: Iterable[float] | None = None,
+    queries: int = 1,
+    cost: Cost = plan_cost.MEDIAN,
+) -> Plan:
+    """Expected error of a private median, by the exponential mechanism and by noise from the smooth sensitivity.
+
+    Poisson sampling (ADD_REMOVE) has the exponential mechanism alone: smooth sensitivity needs a fixed size. Without
+    a model half of the records lie at each bound, where every mechanism errs by a large part of the range.
+
+    >>> from scipy import stats
+    >>> found = median(population=10_001, bounds=(0, 2000), epsilon=0.1, model=stats.lognorm(0.5, scale=148.4))
+    >>> found.sample, found.best.mechanism
+    (False, 'exponential mechanism')
+    """
+    return quantile(
+        p=0.5,
+        population=population,
+        bounds=bounds,
+        epsilon=epsilon,
+        delta=delta,
+        model=model,
+        relation=relation,
+        rates=rates,
+        queries=queries,
+        cost=cost,
+    )
+
+
+def quantile(
+    *,
+    p: float,
+    population: int,
+    bounds: tuple[float, float],
+    epsilon: float,
+    delta: float = 0.0,
+    model: object = None,
+    relation: Relation = Relation.REPLACE,
+    rates: Iterable[float] | None = None,
+    queries: int = 1,
+    cost: Cost = plan_cost.MEDIAN,
+) -> Plan:
+    """The same for the p-quantile."""
+    share = number("plan.quantile", "0 < p < 1", 0.0, 1.0, low_open=True, high_open=True, p=p)
+    name = "median" if share == 0.5 else f"{share:g}-quantile"
+    given = target(
+        f"plan.{'median' if share == 0.5 else 'quantile'}",
+        population=population,
+        bounds=bounds,
+        epsilon=epsilon,
+        delta=delta,
+        relation=relation,
+        rates=rates,
+        queries=queries,
+        least=2,
+    )
+    known = read_model(given.who, model, given.bounds)
+    return _plan(name, given, known, plan_median.rows(given, known, share, cost))
+
+
 def training(
     *, examples: int, batch_sizes: Iterable[int], epochs: Iterable[float], epsilon: float, delta: float
 ) -> TrainingPlans:
@@ -70,7 +138,7 @@ def training(
 
 
 def _plan(statistic: str, given: Target, model: Model | None, rows: list[PlanRow]) -> Plan:
-    words = "worst case of all data within the bounds" if model is None else f"model: {model.words}"
+    words = "worst case" if model is None else f"model: {model.words}"
     notes = ()
     if model is not None and model.outside > 1e-4:
         notes = (

@@ -81,7 +81,7 @@ def rules(*, rate: float, epsilon: float, each: float, queries: int) -> tuple[st
     """
     constant = each / rate
     found = []
-    if rate < 1 and noise_limit(constant) > 1.05:
+    if rate < 1 and noise_ratio(rate, each) < 0.95:
         found.append(
             f"Steinke: at p = {rate:.3g} epsilon is {constant:.3g} p, so a sampled mechanism whose noise goes with 1/n "
             f"needs {1 / noise_ratio(rate, each):.3g} times the noise (at most c/log(1 + c) = "

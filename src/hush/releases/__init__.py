@@ -2,6 +2,7 @@
 
 from hush.releases.exponential import Median, Quantile
 from hush.releases.found_bounds import Bounds
+from hush.releases.histogram import Histogram
 from hush.releases.many import Quantiles
 from hush.releases.quantile_interval import QuantileInterval
 from hush.releases.query import Answer, OnSample, Query, Run
@@ -14,7 +15,7 @@ from hush.releases.sensitivity import (
     sensitivity_chart,
     smooth_sensitivity,
 )
-from hush.releases.short import count, mean, sum
+from hush.releases.short import count, histogram, mean, sum, variance
 from hush.releases.short_order import (
     median,
     median_interval,
@@ -28,11 +29,13 @@ from hush.releases.smooth_noise import SmoothLaplace, SmoothNoise, SmoothStudent
 from hush.releases.smoothed import SmoothMedian, SmoothQuantile
 from hush.releases.sums import Count, Mean, Sum
 from hush.releases.tables import Table, table
+from hush.releases.variance import Variance
 
 __all__ = [
     "Answer",
     "Bounds",
     "Count",
+    "Histogram",
     "Interval",
     "Mean",
     "Median",
@@ -51,8 +54,10 @@ __all__ = [
     "SmoothStudent",
     "Sum",
     "Table",
+    "Variance",
     "count",
     "global_sensitivity",
+    "histogram",
     "local_sensitivity",
     "mean",
     "median",
@@ -68,4 +73,5 @@ __all__ = [
     "smooth_sensitivity",
     "sum",
     "table",
+    "variance",
 ]

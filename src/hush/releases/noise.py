@@ -6,6 +6,7 @@ import math
 from collections.abc import Sequence
 from dataclasses import dataclass
 from functools import lru_cache
+from typing import ClassVar
 
 import numpy as np
 from scipy import special
@@ -49,6 +50,7 @@ class NoisyQuery(Query):
     noise_multiplier: float | None = None
     rho: float | None = None
     relation: Relation = Relation.ADD_REMOVE
+    needs_rate: ClassVar[bool] = True
 
     def __post_init__(self) -> None:
         who = type(self).__name__

@@ -4,7 +4,8 @@ from __future__ import annotations
 
 from abc import ABC, abstractmethod
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any
+from functools import lru_cache
+from typing import TYPE_CHECKING, Any, ClassVar
 
 from hush.curves.relation import Relation
 from hush.errors import InvalidParameter, NotCovered
@@ -49,6 +50,8 @@ class Query(ABC):
 
     relation: Relation
     """Which datasets are neighbours; the sensitivity is set for it."""
+    needs_rate: ClassVar[bool] = False
+    """Whether an answer on a sample is scaled by the share that was drawn, which must then be one number."""
 
     @property
     @abstractmethod
@@ -107,6 +110,8 @@ class OnSample:
         if not isinstance(self.query, Query):
             raise InvalidParameter("OnSample", "a query such as hush.releases.Mean(...)", query=self.query)
         require_one_sample(self.scheme)
+        if self.query.needs_rate:
+            rate_of(self.scheme)
         covered(self.mechanism)
 
     @property
@@ -162,6 +167,7 @@ def by_unit(mechanism: Mechanism, table: Table) -> Mechanism:
     return mechanism.group(table.max_contributions)
 
 
+@lru_cache(maxsize=256)
 def covered(mechanism: Mechanism) -> Mechanism:
     """The mechanism, if a theorem covers it; raises NotCovered before anything is drawn."""
     for _, removed, added in mechanism.neighbours():

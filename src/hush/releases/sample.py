@@ -10,9 +10,9 @@ from hush.mechanisms.compose import Sequence
 from hush.mechanisms.mechanism import Mechanism, require
 from hush.mechanisms.sampling import OneSample
 from hush.randomness.source import Source, source_or_secure
-from hush.releases.query import Query, Run, by_unit, checked_confidence, covered, require_one_sample
+from hush.releases.query import Query, Run, by_unit, checked_confidence, covered, rate_of, require_one_sample
 from hush.releases.release import Release
-from hush.releases.tables import as_table
+from hush.releases.tables import Table, as_table
 
 
 class Sample:
@@ -35,7 +35,7 @@ class Sample:
         self._table = as_table(data)
         self._scheme = require_one_sample(scheme)
         self._source = source_or_secure(source)
-        self._drawn = None
+        self._drawn: Table | None = None
         self._uses: tuple[Mechanism, ...] = ()
 
     @property
@@ -60,6 +60,8 @@ class Sample:
         if not isinstance(query, Query):
             raise InvalidParameter("Sample.release", "a query such as hush.releases.Mean(...)", query=query)
         confidence = checked_confidence(confidence)
+        if query.needs_rate:
+            rate_of(self._scheme)
         query.check(self._table.of(column))
         mechanism = self._spend(query.mechanism)
         run = Run(self._records().of(column), self._source, confidence, self._scheme)
@@ -96,7 +98,7 @@ class Sample:
         self._uses = uses
         return mechanism
 
-    def _records(self):
+    def _records(self) -> Table:
         if self._drawn is None:
             self._drawn = self._table.drawn(self._scheme, self._source)
         return self._drawn

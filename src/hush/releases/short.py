@@ -2,11 +2,14 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from typing import Any
 
 from hush.randomness.source import Source
 from hush.releases import sums
+from hush.releases.histogram import Histogram
 from hush.releases.release import Release
+from hush.releases.variance import Variance
 
 
 def count(
@@ -55,3 +58,42 @@ def mean(
     True
     """
     return sums.Mean(bounds=bounds, epsilon=epsilon, **noise).release(data, confidence=confidence, source=source)
+
+
+def variance(
+    data: Any,
+    *,
+    bounds: tuple[float, float],
+    epsilon: float | None = None,
+    confidence: float = 0.95,
+    source: Source | None = None,
+    **noise: Any,
+) -> Release:
+    """The variance of numbers clamped to the bounds, with noise: `Variance(...).release(data)`.
+
+    >>> import hush
+    >>> hush.releases.variance([1.0, 3.0] * 500, bounds=(0, 4), epsilon=1.0).value < 2
+    True
+    """
+    return Variance(bounds=bounds, epsilon=epsilon, **noise).release(data, confidence=confidence, source=source)
+
+
+def histogram(
+    data: Any,
+    *,
+    categories: Sequence[object] | None = None,
+    edges: Sequence[float] | None = None,
+    other: bool = False,
+    epsilon: float | None = None,
+    confidence: float = 0.95,
+    source: Source | None = None,
+    **noise: Any,
+) -> Release:
+    """Counts by category or bin of a given domain, with noise: `Histogram(...).release(data)`.
+
+    >>> import hush
+    >>> hush.releases.histogram([1, 5, 9], edges=(0, 5, 10), epsilon=1.0).value.keys()
+    dict_keys([(0.0, 5.0), (5.0, 10.0)])
+    """
+    query = Histogram(categories=categories, edges=edges, other=other, epsilon=epsilon, **noise)
+    return query.release(data, confidence=confidence, source=source)

@@ -15,6 +15,16 @@ from dataclasses import dataclass, field
 import numpy as np
 
 from hush.curves.relation import Relation
+from hush.curves.smooth_laws import (
+    LARGEST_BETA,
+    LEAST_ALPHA,
+    LEAST_BETA,
+    SAFE,
+    laplace_alpha,
+    laplace_delta,
+    least_noise,
+    student_alpha,
+)
 from hush.errors import InvalidParameter
 from hush.mechanisms.checks import number
 from hush.mechanisms.mechanism import Mechanism
@@ -23,42 +33,8 @@ from hush.randomness import noise
 from hush.randomness.source import Source
 from hush.releases.student import rounded_student
 
-SAFE = 1 - 1e-9
-"""What is found in floats is moved by this to the safe side."""
-LEAST_ALPHA, LEAST_BETA = 2.0**-12, 1e-5
-BETAS = np.geomspace(LEAST_BETA, 30.0, 2000)
 POINTS = 40
 """Points of the profile that a mechanism states."""
-
-
-def laplace_delta(epsilon: float, *, alpha: float, beta: float) -> float:
-    """The largest hockey stick of Laplace noise over all shifts up to alpha and dilations up to e^beta, both ways.
-
-    For epsilon >= max(alpha, beta + alpha e^-beta) the narrow law never exceeds e^epsilon times the wide one, and the
-    other way the supremum is attained at the corner: (1 - e^-beta) exp(-(epsilon + beta)/w) cosh(alpha/w) with
-    w = e^beta - 1. Below that epsilon the answer is 1, which claims nothing.
-
-    >>> round(laplace_delta(30.0, alpha=15.0, beta=15 / math.log(2e6)) / 1e-6, 1)
-    46.2
-    """
-    if epsilon < max(alpha, beta + alpha * math.exp(-beta)):
-        return 1.0
-    width = math.expm1(beta)
-    near, far = (math.exp(-(epsilon + beta + sign * alpha) / width) for sign in (-1, 1))
-    return 0.5 * -math.expm1(-beta) * (near + far)
-
-
-def student_epsilon(*, degrees: int, alpha: float, beta: float) -> float:
-    """Pure epsilon of noise with density in proportion to (1 + z^2)^(-(degrees+1)/2), degrees >= 1.
-
-    Along the path from one law to the other the log density changes at most at the rate (degrees+1) (beta z^2 + alpha
-    z)/(1 + z^2) - beta, whose maximum over z is below. One degree is the noise of Nissim, Raskhodnikova, Smith 2007
-    with exponent 2.
-
-    >>> student_epsilon(degrees=3, alpha=0.1, beta=0.0), student_epsilon(degrees=3, alpha=0.0, beta=0.1)
-    (0.2, 0.3...)
-    """
-    return 0.5 * (degrees + 1) * (beta + math.hypot(beta, alpha)) - beta
 
 
 class SmoothNoise(ABC):
@@ -107,7 +83,7 @@ class SmoothLaplace(SmoothNoise):
         who = "SmoothLaplace"
         epsilon = number(who, "0 < epsilon <= 500", 0.0, 500.0, low_open=True, epsilon=epsilon)
         delta = number(who, "0 < delta < 1", 0.0, 1.0, low_open=True, high_open=True, delta=delta)
-        alpha, chosen = _chosen(who, beta, lambda given: _laplace_alpha(epsilon, delta, given))
+        alpha, chosen = _chosen(who, beta, lambda given: laplace_alpha(epsilon, delta, given))
         for name, value in (("epsilon", epsilon), ("delta", delta), ("alpha", alpha), ("beta", chosen)):
             object.__setattr__(self, name, value)
 
@@ -150,7 +126,7 @@ class SmoothStudent(SmoothNoise):
         epsilon = number(who, "0 < epsilon <= 500", 0.0, 500.0, low_open=True, epsilon=epsilon)
         if isinstance(degrees, bool) or not isinstance(degrees, int) or degrees % 2 == 0 or not 1 <= degrees <= 99:
             raise InvalidParameter(who, "an odd whole number 1 <= degrees <= 99", degrees=degrees)
-        alpha, chosen = _chosen(who, beta, lambda given: _student_alpha(epsilon, degrees, given))
+        alpha, chosen = _chosen(who, beta, lambda given: student_alpha(epsilon, degrees, given))
         for name, value in (("epsilon", epsilon), ("degrees", degrees), ("alpha", alpha), ("beta", chosen)):
             object.__setattr__(self, name, value)
 
@@ -166,42 +142,14 @@ class SmoothStudent(SmoothNoise):
         return rounded_student(source, scale, self.degrees)
 
 
-def _laplace_alpha(epsilon: float, delta: float, beta: float) -> float:
-    """The largest alpha for this beta, to the safe side; 0 if there is none: laplace_delta solved for its cosh."""
-    # the narrow law against the wide one: beta + alpha e^-beta <= epsilon, and alpha <= epsilon
-    most = SAFE * min(epsilon, (epsilon - beta) * math.exp(min(beta, 700.0)))
-    width = math.expm1(beta)
-    log_cosh = math.log(SAFE * delta) - math.log(-math.expm1(-beta)) + (epsilon + beta) / width
-    if most <= 0 or log_cosh <= 0:
-        return 0.0
-    alpha = width * (log_cosh + math.log1p(math.sqrt(-math.expm1(-2 * log_cosh))))
-    alpha = min(most, SAFE * alpha)
-    return alpha if laplace_delta(epsilon, alpha=alpha, beta=beta) <= delta else 0.0
-
-
-def _student_alpha(epsilon: float, degrees: int, beta: float) -> float:
-    """Solved from student_epsilon: hypot(beta, alpha) = 2 (epsilon + beta)/(degrees + 1) - beta."""
-    reach = SAFE * (2 * (epsilon + beta) / (degrees + 1) - beta)
-    return math.sqrt(reach * reach - beta * beta) if reach > beta else 0.0
-
-
 def _chosen(who: str, beta: float | None, alpha_of: Callable[[float], float]) -> tuple[float, float]:
     """alpha and beta: the given one, or that of the least noise on evenly spread data."""
-    if beta is not None:
-        given = number(who, f"{LEAST_BETA:g} <= beta <= 30", LEAST_BETA, 30.0, beta=beta)
+    if beta is None:
+        alpha, given = least_noise(alpha_of)
     else:
-        given = min(BETAS.tolist(), key=lambda b: evenly_spread(b) / max(alpha_of(b), 1e-300))
-    alpha = alpha_of(given)
+        rule = f"{LEAST_BETA:g} <= beta <= {LARGEST_BETA:g}"
+        given = number(who, rule, LEAST_BETA, LARGEST_BETA, beta=beta)
+        alpha = alpha_of(given)
     if alpha < LEAST_ALPHA:
         raise InvalidParameter(who, "an epsilon, delta and beta that leave alpha >= 2^-12", beta=beta, alpha=alpha)
     return alpha, given
-
-
-def evenly_spread(beta: float) -> float:
-    """max over k of (k+1) exp(-beta k): the smooth sensitivity, in gaps, of evenly spread data.
-
-    >>> evenly_spread(1.0), evenly_spread(0.5)
-    (1.0, 1.2130...)
-    """
-    best = max(1 / beta - 1, 0.0)
-    return max((k + 1) * math.exp(-beta * k) for k in (math.floor(best), math.ceil(best)))

@@ -7,7 +7,6 @@ from dataclasses import dataclass
 from hush.curves.relation import Relation
 from hush.errors import InvalidParameter, NotCovered
 from hush.mechanisms.checks import positive
-from hush.mechanisms.sampling import Poisson
 from hush.releases.noise import NoisyQuery
 from hush.releases.quantise import Grid, checked_bounds, flat, worth
 from hush.releases.query import Answer, Run
@@ -34,13 +33,16 @@ class Count(NoisyQuery):
         """Any records can be counted."""
 
     def answer(self, run: Run) -> Answer:
-        rate, level = run.rate, _split(run)
+        rate, level = run.rate, failure_split(run)
         found, _ = self.noised([run.table.rows()], l1=1, l2=1.0, source=run.source)
         (total,) = found.totals
         noise = total - found.reach(run.confidence), total + found.reach(run.confidence)
         inner = total - found.reach(level), total + found.reach(level)
         value = round(total) if rate == 1 else total / rate
-        return Answer(value, _interval(noise, 1 / rate, run), _expanded(inner, 1.0, run))
+        whole = expanded(inner, 1.0, rate, 1 - level)
+        return Answer(
+            value, Interval(noise[0] / rate, noise[1] / rate, run.confidence), Interval(*whole, run.confidence)
+        )
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -65,26 +67,28 @@ class Sum(NoisyQuery):
         table.require_numbers("Sum")
 
     def answer(self, run: Run) -> Answer:
-        grid, rate, level = Grid(self.bounds), run.rate, _split(run)
+        grid, rate, level = Grid(self.bounds), run.rate, failure_split(run)
         total, records = grid.sums(run.table.batches(numbers=True), powers=1)
         ends = grid.centre_steps + grid.low, grid.centre_steps + grid.high
-        most = ends[1] - ends[0] if self.relation is Relation.REPLACE else max(abs(ends[0]), abs(ends[1]))
-        found, shift = self.noised([total + records * grid.centre_steps], l1=most, l2=float(most), source=run.source)
+        # under REPLACE the number of records is public: what the centre adds up to needs no noise
+        replaced, middle = self.relation is Relation.REPLACE, records * grid.centre_steps
+        most = ends[1] - ends[0] if replaced else max(abs(ends[0]), abs(ends[1]))
+        found, shift = self.noised([total if replaced else total + middle], l1=most, l2=float(most), source=run.source)
         power = grid.power + grid.scaling + shift
-        (steps,) = found.totals
+        steps = found.totals[0] + (middle / 2**shift if replaced else 0.0)
         noise, inner = ((steps - r, steps + r) for r in (found.reach(run.confidence), found.reach(level)))
-        unit = max(abs(ends[0]), abs(ends[1])) / 2**shift
-        whole: Interval | None
+        unit, failure = max(abs(ends[0]), abs(ends[1])) / 2**shift, 1 - level
+        whole: tuple[float, float] | None
         if rate < 1 and ends[0] < 0 < ends[1]:
             whole = None  # what positive and negative records cancel is not known
         elif ends[1] <= 0:
-            mirrored = _expanded((-inner[1], -inner[0]), unit, run)
-            whole = Interval(-mirrored.high, -mirrored.low, run.confidence)
+            high, low = expanded((-inner[1], -inner[0]), unit, rate, failure)
+            whole = -low, -high
         else:
-            whole = _expanded(inner, unit, run)
-        shown = [_interval(noise, 1 / rate, run), whole]
+            whole = expanded(inner, unit, rate, failure)
         scaled = [
-            None if r is None else Interval(worth(r.low, power), worth(r.high, power), r.confidence) for r in shown
+            None if r is None else Interval(worth(r[0], power), worth(r[1], power), run.confidence)
+            for r in ((noise[0] / rate, noise[1] / rate), whole)
         ]
         return Answer(worth(steps / rate, power), scaled[0], scaled[1])
 
@@ -120,8 +124,6 @@ class Mean(NoisyQuery):
         table.require_numbers("Mean")
 
     def answer(self, run: Run) -> Answer:
-        if self.size is not None and run.scheme is not None and not isinstance(run.scheme, Poisson):
-            raise NotCovered("a mean with a public size on a sample of another kind than Poisson")
         grid = Grid(self.bounds)
         total, records = grid.sums(run.table.batches(numbers=True), powers=1)
         if self.relation is Relation.REPLACE:
@@ -134,13 +136,15 @@ class Mean(NoisyQuery):
         found, shift = self.noised([total - records * grid.low], l1=width, l2=float(width), source=run.source)
         unit = max(records, 1) * width / 2**shift
         (steps,) = found.totals
-        ranges = [((steps - r) / unit, (steps + r) / unit) for r in map(found.reach, (run.confidence, _split(run)))]
-        whole = mean_range(*ranges[1], records, 1 - _split(run)) if run.rate < 1 else ranges[0]
+        ranges = [
+            ((steps - r) / unit, (steps + r) / unit) for r in map(found.reach, (run.confidence, failure_split(run)))
+        ]
+        whole = mean_range(*ranges[1], records, 1 - failure_split(run)) if run.rate < 1 else ranges[0]
         return self._answer(run, steps / unit, ranges[0], whole)
 
     def _by_size(self, run: Run, grid: Grid, total: int) -> Answer:
         """The sum of distances from the centre over the size that was given, times the rate on a sample."""
-        half, width, level = max(-grid.low, grid.high), grid.high - grid.low, _split(run)
+        half, width, level = max(-grid.low, grid.high), grid.high - grid.low, failure_split(run)
         found, shift = self.noised([total], l1=half, l2=float(half), source=run.source)
         size = float(self.size or 0)
         unit = size * run.rate * width / 2**shift
@@ -155,7 +159,7 @@ class Mean(NoisyQuery):
 
     def _by_ratio(self, run: Run, grid: Grid, total: int, records: int) -> Answer:
         """The sums of x - low and high - x, both with noise."""
-        width, level = grid.high - grid.low, _split(run)
+        width, level = grid.high - grid.low, failure_split(run)
         above, below = total - records * grid.low, records * grid.high - total
         found, shift = self.noised([above, below], l1=width, l2=float(width), source=run.source)
         one = width / 2**shift
@@ -192,18 +196,14 @@ def _ratio_range(totals: tuple[float, ...], reach: float) -> tuple[float, float]
     return low, high
 
 
-def _split(run: Run) -> float:
+def failure_split(run: Run) -> float:
     """On a sample, noise and sampling each get half of what may fail."""
     return run.confidence if run.rate == 1 else 1 - (1 - run.confidence) / 2
 
 
-def _interval(ends: tuple[float, float], factor: float, run: Run) -> Interval:
-    return Interval(ends[0] * factor, ends[1] * factor, run.confidence)
-
-
-def _expanded(ends: tuple[float, float], unit: float, run: Run) -> Interval:
-    """The total of all records from that of a sample, whose records are in [0, unit]."""
-    if run.rate == 1:
-        return Interval(*ends, run.confidence)
-    low, high = total_range(ends[0] / unit, ends[1] / unit, run.rate, 1 - _split(run))
-    return Interval(low * unit, high * unit, run.confidence)
+def expanded(ends: tuple[float, float], unit: float, rate: float, failure: float) -> tuple[float, float]:
+    """The total of all records from that of a sample at this rate, whose records are in [0, unit]."""
+    if rate == 1:
+        return ends
+    low, high = total_range(ends[0] / unit, ends[1] / unit, rate, failure)
+    return low * unit, high * unit

@@ -1,0 +1,147 @@
+"""Counts by category or by bin, over a domain that is given."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass
+from itertools import pairwise
+
+import numpy as np
+
+from hush.curves.relation import Relation
+from hush.errors import InvalidParameter
+from hush.mechanisms.checks import number
+from hush.releases.noise import NoisyQuery
+from hush.releases.query import Answer, Run
+from hush.releases.release import Interval
+from hush.releases.sums import expanded, failure_split
+from hush.releases.tables import Table
+
+OTHER = "other"
+"""The cell of whatever is in no category or bin."""
+
+
+@dataclass(frozen=True, kw_only=True)
+class Histogram(NoisyQuery):
+    """How many records fall in each of the given categories, or in each bin between the given edges.
+
+    The domain is never read off the data: records outside it are dropped, or with other=True counted in a cell of
+    their own. Bins are [edge, next edge), the last one closed; NaN is outside. A record moves one cell by 1
+    when added, two when replaced. The value is a dict from category, or (low, high), to the noisy count.
+
+    >>> import hush
+    >>> query = Histogram(categories=("yes", "no"), epsilon=1.0)
+    >>> list(query.release(["yes", "no", "maybe"], source=hush.SeededSource(1)).value)
+    ['yes', 'no']
+    """
+
+    categories: Sequence[object] | None = None
+    edges: Sequence[float] | None = None
+    other: bool = False
+
+    def __post_init__(self) -> None:
+        super().__post_init__()
+        if (self.categories is None) == (self.edges is None):
+            raise InvalidParameter("Histogram", "either categories or edges", categories=self.categories)
+        if self.categories is not None:
+            object.__setattr__(self, "categories", _categories(self.categories))
+        else:
+            object.__setattr__(self, "edges", _edges(self.edges or ()))
+        if not isinstance(self.other, bool):
+            raise InvalidParameter("Histogram", "other=True or other=False", other=self.other)
+        if self.other and OTHER in self.cells[:-1]:
+            raise InvalidParameter("Histogram", f"no category {OTHER!r} beside other=True", other=True)
+
+    @property
+    def cells(self) -> list[object]:
+        """The keys of the value, in order."""
+        named = self.categories if self.categories is not None else pairwise(self.edges or ())
+        return [*named, OTHER] if self.other else [*named]
+
+    def check(self, table: Table) -> None:
+        if self.edges is not None:
+            table.require_numbers("Histogram")
+        else:
+            _ = table.name  # raises where no column was chosen
+
+    def answer(self, run: Run) -> Answer:
+        cells, level = self.cells, failure_split(run)
+        counts = self._counts(run.table)
+        l1, l2 = (2, math.sqrt(2) * (1 + 1e-15)) if self.relation is Relation.REPLACE else (1, 1.0)
+        found, _ = self.noised(counts[: len(cells)], l1=l1, l2=l2, source=run.source)
+        # each cell has its interval; all of them hold together
+        reach, inner = (found.reach(1 - (1 - c) / len(cells)) for c in (run.confidence, level))
+        noise = [((t - reach) / run.rate, (t + reach) / run.rate) for t in found.totals]
+        share = (1 - level) / len(cells)
+        whole = [expanded((t - inner, t + inner), 1.0, run.rate, share) for t in found.totals]
+        values = [round(t) if run.rate == 1 else t / run.rate for t in found.totals]
+        return Answer(
+            dict(zip(cells, values, strict=True)), _joined(noise, run.confidence), _joined(whole, run.confidence)
+        )
+
+    def _counts(self, table: Table) -> list[int]:
+        """Records in each cell; the last one holds those outside."""
+        if self.edges is not None:
+            return _by_edges(table.batches(numbers=True), np.array(self.edges))
+        return _by_category(table.batches(), tuple(self.categories or ()))
+
+
+def _joined(ranges: list[tuple[float, float]], confidence: float) -> Interval:
+    return Interval(tuple(low for low, _ in ranges), tuple(high for _, high in ranges), confidence)
+
+
+def _categories(given: object) -> tuple[object, ...]:
+    rule = "different categories, each a text, a number or a bool"
+    if isinstance(given, str | bytes) or not isinstance(given, Iterable):
+        raise InvalidParameter("Histogram", rule, categories=given)
+    plain = tuple(item.item() if isinstance(item, np.generic) else item for item in given)
+    if not plain or not all(isinstance(item, str | int | float) for item in plain):
+        raise InvalidParameter("Histogram", rule, categories=plain)
+    if len(set(plain)) < len(plain) or any(item != item for item in plain):
+        raise InvalidParameter("Histogram", rule, categories=plain)
+    return plain
+
+
+def _edges(given: Sequence[float]) -> tuple[float, ...]:
+    rule = "at least two edges that increase"
+    if isinstance(given, str | bytes) or not hasattr(given, "__len__"):
+        raise InvalidParameter("Histogram", rule, edges=given)
+    edges = tuple(number("Histogram", rule, -math.inf, math.inf, edges=edge) for edge in given)
+    if len(edges) < 2 or not all(a < b for a, b in pairwise(edges)):
+        raise InvalidParameter("Histogram", rule, edges=edges)
+    return edges
+
+
+def _by_edges(batches: Iterable[np.ndarray], edges: np.ndarray) -> list[int]:
+    counts = np.zeros(len(edges), dtype=np.int64)
+    for batch in batches:
+        values = np.asarray(batch, dtype=float)
+        places = np.searchsorted(edges, values, side="right") - 1
+        places[values == edges[-1]] = len(edges) - 2
+        outside = (places < 0) | (places > len(edges) - 2) | np.isnan(values)
+        places[outside] = len(edges) - 1
+        counts += np.bincount(places, minlength=len(edges))
+    return counts.tolist()
+
+
+def _by_category(batches: Iterable[np.ndarray], categories: tuple[object, ...]) -> list[int]:
+    place = {category: k for k, category in enumerate(categories)}
+    counts = [0] * (len(categories) + 1)
+    for batch in batches:
+        if batch.dtype.kind == "O" or batch.ndim > 1:
+            for value in batch.reshape(len(batch), -1)[:, 0] if batch.ndim > 1 else batch.tolist():
+                counts[_place(place, value)] += 1
+            continue
+        found, times = np.unique(batch, return_counts=True)
+        for value, n in zip(found.tolist(), times.tolist(), strict=True):
+            counts[_place(place, value)] += n
+    return counts
+
+
+def _place(places: dict[object, int], value: object) -> int:
+    """Where a value counts; what cannot be looked up is outside."""
+    try:
+        return places.get(value, len(places))
+    except TypeError:
+        return len(places)
