@@ -32,6 +32,7 @@ from hush.questions.plan_result import Plan
 from hush.questions.plan_training import TrainingPlans
 from hush.questions.serialise import from_json, to_json
 from hush.questions.statement import statement
+from hush.questions.train_plan import TrainPlan, train_plan, train_plan_from_json
 from hush.randomness.source import SecureSource, SeededSource, Source
 
 __all__ = [
@@ -91,6 +92,7 @@ __all__ = [
     "ShuffledBatches",
     "Skellam",
     "Source",
+    "TrainPlan",
     "TrainingPlans",
     "UnaryEncoding",
     "UnequalPoisson",
@@ -109,6 +111,8 @@ __all__ = [
     "sequence",
     "statement",
     "to_json",
+    "train_plan",
+    "train_plan_from_json",
 ]
 
 
