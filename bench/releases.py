@@ -2,12 +2,12 @@
 
 Ten million records, lognormal(5, 0.5), bounds [0, 2000], ε = 1: every library answers mean and median in a process of
 its own, on one thread, as often as 20 s allow (3 to 200 times). Seconds are CPU time, the best answer; the root mean
-squared error is against the data's own mean and median. OpenDP is asked a second time for the mean without clamping, as
-if the values were known to lie within the bounds. Then a hundred million records in a Parquet file that this
-script writes (float64, 840 MB, into the system's temporary directory): a secret Poisson sample at rate 0.01 and its
-private median, against DuckDB's own full median, which is neither sampled nor private; both may use every core, taking
-turns: wall-clock seconds after the imports and an answer on one record; memory is the largest resident set of the
-process. The tables go to results/releases.md, the numbers to results/releases.json.
+squared error (± its standard error) is against the data's own mean and median. OpenDP is asked a second time for the
+mean without clamping, as if the values were known to lie within the bounds. Then a hundred million records in a Parquet
+file that this script writes (float64, 800 MB, into the system's temporary directory): a secret Poisson sample at rate
+0.01 and its private median, against DuckDB's own full median, which is neither sampled nor private; both may use every
+core, taking turns: wall-clock seconds after the imports and an answer on one record; memory is the largest resident set
+of the process. The tables go to results/releases.md, the numbers to results/releases.json.
 """
 
 import json
@@ -218,12 +218,15 @@ def large_rows() -> list[dict[str, object]]:
 def small_table(rows: list[dict[str, object]], question: str) -> list[str]:
     """The Markdown table of one question."""
     lines = [f"## {question.capitalize()} of ten million records, ε = 1", ""]
-    lines += ["| library | CPU seconds | RMSE | answers |", "|---|---:|---:|---:|"]
+    lines += ["| library | CPU seconds | RMSE | ± | answers |", "|---|---:|---:|---:|---:|"]
     for row in rows:
         if row["question"] != question:
             continue
-        shown = row.get("failure") or f"{row['seconds']:.3g} | {row['error']:.2e} | {row['answers']}"
-        lines += [f"| {row['peer']} | {shown} |"]
+        if "failure" in row:
+            lines += [f"| {row['peer']} | {row['failure']} | | | |"]
+            continue
+        error = f"{row['error']:.2e} | {row['doubt']:.0e}"
+        lines += [f"| {row['peer']} | {row['seconds']:.3g} | {error} | {row['answers']} |"]
     return [*lines, ""]
 
 
