@@ -28,12 +28,12 @@ PROTOTYPE = {
 }
 """What a prototype of this design took, as a multiple of plain SGD, at each batch size."""
 TURNS = 5
-PATIENCE = 45.0
+PATIENCE = 12.0
 """CPU seconds of a cell after which no further turn is taken."""
 ABOUT = f"""# One private training step
 
-CPU time of a step over that of plain SGD on the same batch; one thread, median of up to {TURNS} turns, all ways of a cell
-in turn in one process. `hush fast` has torch's noise, `hush secure` exact noise from cryptographic bits;
+CPU time of a step over that of plain SGD on the same batch; one thread, median of up to {TURNS} turns, all ways of a
+cell in turn in one process. `hush fast` has torch's noise, `hush secure` exact noise from cryptographic bits;
 `micro-batched SGD` is plain SGD in the micro-batches that hush chose. – : not run (more than 8 GB, or the largest
 cell, which is timed for plain SGD and hush alone).
 """
@@ -138,21 +138,17 @@ def memory_table(rows: list[dict]) -> str:
 
 
 def report(chosen: list[tuple[str, int]]) -> None:
-    """Measure the cells and write both tables."""
+    """Measure the cells, and write both tables after each: a long run that is stopped has results."""
+    packages = ", ".join(f"{name} {version(name)}" for name in ("torch", "opacus"))
     times, sizes = [], []
     for model, rows in chosen:
         times.append({"model": model, "rows": rows, **asked("--cell", model, str(rows))})
-        sys.stderr.write(f"{times[-1]}\n")
         found = {name: asked("--memory", model, str(rows), name).get("megabytes") for name in MEMORY_WAYS}
         sizes.append({"model": model, "rows": rows, **found})
-    packages = ", ".join(f"{name} {version(name)}" for name in ("torch", "opacus"))
-    text = (
-        f"{ABOUT}\n{packages}, Python {sys.version.split()[0]}.\n\n{table(times)}\n\n{MEMORY}\n{memory_table(sizes)}\n"
-    )
-    (RESULTS / "learning.md").write_text(text, encoding="utf-8")
-    (RESULTS / "learning.json").write_text(
-        json.dumps({"times": times, "memory": sizes}, indent=1) + "\n", encoding="utf-8"
-    )
+        text = f"{ABOUT}\n{packages}, Python {sys.version.split()[0]}.\n\n{table(times)}\n\n"
+        (RESULTS / "learning.md").write_text(f"{text}{MEMORY}\n{memory_table(sizes)}\n", encoding="utf-8")
+        whole = json.dumps({"times": times, "memory": sizes}, indent=1)
+        (RESULTS / "learning.json").write_text(whole + "\n", encoding="utf-8")
 
 
 def main() -> None:
@@ -169,7 +165,7 @@ def main() -> None:
         model, rows, name = options.memory
         sys.stdout.write("\n" + json.dumps({"megabytes": memory(model, int(rows), name)}) + "\n")
     else:
-        every = [(model, rows) for model in MODELS for rows in BATCHES]
+        every = [(model, rows) for rows in BATCHES for model in MODELS]
         chosen = [(w.split(":")[0], int(w.split(":")[1])) for w in options.only] if options.only else every
         report(chosen)
 

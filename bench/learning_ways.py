@@ -131,7 +131,7 @@ WAYS: dict[str, Callable[[nn.Module, int], Step]] = {
     "opacus ghost": opacus_ghost,
     "vmap(grad)": mapped,
 }
-MEMORY_WAYS = ("plain", "hush fast", "hush secure", "opacus ghost")
+MEMORY_WAYS = ("plain", "hush fast")
 
 
 def made(name: str, model: nn.Module, batch: Any, warm: Any = None) -> Callable[[], None]:
