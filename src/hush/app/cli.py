@@ -26,6 +26,8 @@ examples:
   hush compose "laplace 10" --times 1 10 100 --delta 1e-6 --out compared.svg
   hush chart profile "gaussian 1" "laplace 1" --out profiles.png
   hush figures pictures
+  hush audit scores canaries.csv --claim "gdp 2"
+  hush release median data.parquet --column income --bounds 0 2000 --epsilon 1 --sample 0.01
   hush compare --noise 1.0 --steps 1000 --epochs 1 --delta 1e-6 --chart schemes.svg
 
 a mechanism is either --noise, --rate and --steps (Gaussian noise on Poisson samples), or an expression:
@@ -141,7 +143,15 @@ def parser() -> Parser:
     _add_chart(command("chart", "a picture of one or more mechanisms", training=False))
     _add_figures(command("figures", "the pictures of the documentation", training=False))
     _add_iterate(commands)
+    _add_audit(commands)
+    _add_release(commands)
     return top
+
+
+def _add_audit(commands: argparse._SubParsersAction) -> None:
+    from hush.app import audit_options
+
+    audit_options.add_audit(commands)
 
 
 def _add_iterate(commands: argparse._SubParsersAction) -> None:
@@ -156,6 +166,20 @@ def _add_iterate(commands: argparse._SubParsersAction) -> None:
         formatter_class=argparse.RawDescriptionHelpFormatter,
     )
     iterate_options.add_options(added)
+
+
+def _add_release(commands: argparse._SubParsersAction) -> None:
+    from hush.app import release_options
+
+    text = "one noisy statistic of a file, on all records or on a secret sample"
+    added = commands.add_parser(
+        "release",
+        help=text,
+        description=text,
+        epilog=release_options.EXAMPLES,
+        formatter_class=argparse.RawDescriptionHelpFormatter,
+    )
+    release_options.add_options(added)
 
 
 def _add_compare(commands: argparse._SubParsersAction) -> None:

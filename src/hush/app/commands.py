@@ -22,6 +22,10 @@ def run(arguments: Namespace) -> str:
         from hush.app import pictures
 
         return pictures.run(arguments)
+    if arguments.command == "audit":
+        from hush.app import audit
+
+        return audit.run(arguments)
     return {
         "epsilon": _epsilon,
         "delta": _delta,
@@ -30,6 +34,7 @@ def run(arguments: Namespace) -> str:
         "statement": _statement,
         "calibrate": _calibrate,
         "iterate": _iterate,
+        "release": _release,
     }[arguments.command](arguments)
 
 
@@ -112,6 +117,12 @@ def _calibrate(arguments: Namespace) -> str:
     value = rounded_up(found.value, 9) if sought == "noise" else rounded_down(found.value, 9)
     where = f"at delta {arguments.delta:g}" if arguments.delta is not None else ""
     return f"{sought} = {value}\n{_answer(found.mechanism, found.bound, where, '')}"
+
+
+def _release(arguments: Namespace) -> str:
+    from hush.app.release import answer
+
+    return answer(arguments)
 
 
 def _iterate(arguments: Namespace) -> str:

@@ -2,12 +2,16 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from typing import Any
 
 from hush.randomness.source import Source
 from hush.releases.exponential import Median, Quantile
+from hush.releases.found_bounds import Bounds
+from hush.releases.many import Quantiles
+from hush.releases.noise_of_smooth import smooth_noise
+from hush.releases.quantile_interval import QuantileInterval
 from hush.releases.release import Release
-from hush.releases.smooth_noise import SmoothLaplace, SmoothStudent
 from hush.releases.smoothed import SmoothQuantile
 
 
@@ -44,7 +48,7 @@ def smooth_median(
     source: Source | None = None,
     **options: Any,
 ) -> Release:
-    """The median with smooth-sensitivity noise: Laplace with a delta; without, three-degree Student noise.
+    """The median with smooth-sensitivity noise, of the law that `smooth_noise` chooses for epsilon and delta.
 
     >>> import hush
     >>> found = hush.releases.smooth_median(range(1001), bounds=(0, 1000), epsilon=1.0)
@@ -65,5 +69,54 @@ def smooth_quantile(
     **options: Any,
 ) -> Release:
     """The p-quantile with smooth-sensitivity noise, in the same way."""
-    noise = SmoothStudent(epsilon=epsilon) if delta == 0 else SmoothLaplace(epsilon=epsilon, delta=delta)
+    noise = smooth_noise(epsilon=epsilon, delta=delta)
     return SmoothQuantile(p=p, bounds=bounds, noise=noise, **options).release(data, source=source)
+
+
+def quantiles(
+    data: Any,
+    ps: Sequence[float],
+    *,
+    bounds: tuple[float, float],
+    epsilon: float,
+    source: Source | None = None,
+    **options: Any,
+) -> Release:
+    """Several quantiles at once, epsilon for all together: `Quantiles(...).release(data)`.
+
+    >>> import hush
+    >>> len(hush.releases.quantiles(range(1001), (0.25, 0.5, 0.75), bounds=(0, 1000), epsilon=1.0).value)
+    3
+    """
+    return Quantiles(ps=ps, bounds=bounds, epsilon=epsilon, **options).release(data, source=source)
+
+
+def median_interval(
+    data: Any,
+    *,
+    bounds: tuple[float, float],
+    epsilon: float,
+    size: int | None = None,
+    confidence: float = 0.95,
+    source: Source | None = None,
+    **options: Any,
+) -> Release:
+    """The median with a private confidence interval: `QuantileInterval(p=0.5, ...).release(data)`.
+
+    >>> import hush
+    >>> found = hush.releases.median_interval(range(10_001), bounds=(0, 10_000), epsilon=3.0, size=10_000)
+    >>> found.value in found.noise_interval
+    True
+    """
+    query = QuantileInterval(p=0.5, bounds=bounds, epsilon=epsilon, size=size, **options)
+    return query.release(data, confidence=confidence, source=source)
+
+
+def private_bounds(data: Any, *, epsilon: float, source: Source | None = None, **options: Any) -> Release:
+    """Bounds found with this epsilon, to be given to other releases: `Bounds(...).release(data)`.
+
+    >>> import hush
+    >>> hush.releases.private_bounds([3.0] * 1000, epsilon=1.0).value
+    (2.0, 4.0)
+    """
+    return Bounds(epsilon=epsilon, **options).release(data, source=source)
