@@ -30,6 +30,7 @@ def run(arguments: Namespace) -> str:
         "statement": _statement,
         "calibrate": _calibrate,
         "iterate": _iterate,
+        "plan": _plan,
     }[arguments.command](arguments)
 
 
@@ -116,6 +117,12 @@ def _calibrate(arguments: Namespace) -> str:
 
 def _iterate(arguments: Namespace) -> str:
     from hush.app.iterate import answer
+
+    return answer(arguments)
+
+
+def _plan(arguments: Namespace) -> str:
+    from hush.app.plan import answer
 
     return answer(arguments)
 
