@@ -6,6 +6,8 @@ BENCH := bench/.venv
 BENCH_READY := $(BENCH)/.ready
 ALLOCATION := bench/.venv-allocation
 ALLOCATION_READY := $(ALLOCATION)/.ready
+RELEASES := bench/.venv-releases
+RELEASES_READY := $(RELEASES)/.ready
 RUN := --noise 1.0 --rate 0.01 --steps 10000 --delta 1e-5
 
 .DEFAULT_GOAL := help
@@ -37,10 +39,12 @@ check: setup ## lint, formatting, types and the import layers
 	$(BIN)/pyright
 	$(BIN)/lint-imports
 
-bench: $(BENCH_READY) $(ALLOCATION_READY) ## compare with other accountants, into bench/results
+bench: $(BENCH_READY) $(ALLOCATION_READY) $(RELEASES_READY) ## compare with other accountants, into bench/results
 	$(BENCH)/bin/python bench/run.py
 	$(BENCH)/bin/python bench/renyi.py
 	$(ALLOCATION)/bin/python bench/allocation.py
+	$(RELEASES)/bin/python bench/noise.py
+	$(RELEASES)/bin/python bench/releases.py
 
 # Here too torch goes first.
 $(BENCH_READY): pyproject.toml bench/requirements.txt
@@ -57,6 +61,13 @@ $(ALLOCATION_READY): pyproject.toml bench/requirements-allocation.txt
 	$(ALLOCATION)/bin/python $(PIP) install --editable .
 	@touch $@
 
+# diffprivlib gets the scikit-learn of its time.
+$(RELEASES_READY): pyproject.toml bench/requirements-releases.txt
+	$(PYTHON) -m venv --clear $(RELEASES)
+	$(RELEASES)/bin/python $(PIP) install --requirement bench/requirements-releases.txt
+	$(RELEASES)/bin/python $(PIP) install --editable .
+	@touch $@
+
 clean: ## remove the environments and every cache
-	rm -rf .venv $(BENCH) $(ALLOCATION) dist build .pytest_cache .ruff_cache .hypothesis .import_linter_cache
+	rm -rf .venv $(BENCH) $(ALLOCATION) $(RELEASES) dist build .pytest_cache .ruff_cache .hypothesis .import_linter_cache
 	find . -name __pycache__ -type d -prune -exec rm -rf {} +

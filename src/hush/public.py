@@ -3,7 +3,7 @@
 from hush.curves.bound import Bound
 from hush.curves.relation import Relation
 from hush.curves.renyi import RenyiCurve
-from hush.errors import HushError, InvalidParameter, NotCovered, NotInstalled
+from hush.errors import Contradiction, HushError, InvalidParameter, NotCovered, NotInstalled
 from hush.mechanisms.allocation import Allocated, Allocation
 from hush.mechanisms.batches import Revealed, ShuffledBatches
 from hush.mechanisms.choice import Exponential, RandomizedResponse, ReportNoisyMax
@@ -32,6 +32,7 @@ from hush.questions.plan_result import Plan
 from hush.questions.plan_training import TrainingPlans
 from hush.questions.serialise import from_json, to_json
 from hush.questions.statement import statement
+from hush.questions.train_plan import TrainPlan, train_plan, train_plan_from_json
 from hush.randomness.source import SecureSource, SeededSource, Source
 
 __all__ = [
@@ -44,6 +45,7 @@ __all__ = [
     "Bound",
     "Calibration",
     "Compositions",
+    "Contradiction",
     "ConvexLoss",
     "CyclicGradientDescent",
     "DiscreteGaussian",
@@ -91,6 +93,7 @@ __all__ = [
     "ShuffledBatches",
     "Skellam",
     "Source",
+    "TrainPlan",
     "TrainingPlans",
     "UnaryEncoding",
     "UnequalPoisson",
@@ -109,6 +112,8 @@ __all__ = [
     "sequence",
     "statement",
     "to_json",
+    "train_plan",
+    "train_plan_from_json",
 ]
 
 

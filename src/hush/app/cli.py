@@ -28,6 +28,7 @@ examples:
   hush figures pictures
   hush figures --accuracy pictures
   hush plan median --population 10001 --bounds 0 2000 --epsilon 0.5 --delta 1e-6 --model "lognormal 5 0.5"
+  hush release median data.parquet --column income --bounds 0 2000 --epsilon 1 --sample 0.01
   hush compare --noise 1.0 --steps 1000 --epochs 1 --delta 1e-6 --chart schemes.svg
 
 a mechanism is either --noise, --rate and --steps (Gaussian noise on Poisson samples), or an expression:
@@ -144,6 +145,7 @@ def parser() -> Parser:
     _add_figures(command("figures", "the pictures of the documentation", training=False))
     _add_iterate(commands)
     _add_plan(commands)
+    _add_release(commands)
     return top
 
 
@@ -173,6 +175,20 @@ def _add_iterate(commands: argparse._SubParsersAction) -> None:
         formatter_class=argparse.RawDescriptionHelpFormatter,
     )
     iterate_options.add_options(added)
+
+
+def _add_release(commands: argparse._SubParsersAction) -> None:
+    from hush.app import release_options
+
+    text = "one noisy statistic of a file, on all records or on a secret sample"
+    added = commands.add_parser(
+        "release",
+        help=text,
+        description=text,
+        epilog=release_options.EXAMPLES,
+        formatter_class=argparse.RawDescriptionHelpFormatter,
+    )
+    release_options.add_options(added)
 
 
 def _add_compare(commands: argparse._SubParsersAction) -> None:

@@ -31,6 +31,7 @@ def run(arguments: Namespace) -> str:
         "calibrate": _calibrate,
         "iterate": _iterate,
         "plan": _plan,
+        "release": _release,
     }[arguments.command](arguments)
 
 
@@ -113,6 +114,12 @@ def _calibrate(arguments: Namespace) -> str:
     value = rounded_up(found.value, 9) if sought == "noise" else rounded_down(found.value, 9)
     where = f"at delta {arguments.delta:g}" if arguments.delta is not None else ""
     return f"{sought} = {value}\n{_answer(found.mechanism, found.bound, where, '')}"
+
+
+def _release(arguments: Namespace) -> str:
+    from hush.app.release import answer
+
+    return answer(arguments)
 
 
 def _iterate(arguments: Namespace) -> str:

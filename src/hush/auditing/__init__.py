@@ -1,8 +1,29 @@
 """Evidence against a claim: what an attacker certainly gains, with the confidence stated."""
 
+from hush.auditing.attacker import Attacker
 from hush.auditing.claims import Claim
+from hush.auditing.demonstrations import Demonstration, from_gradients, from_sums, linkage
 from hush.auditing.distinguish import distinguish
+from hush.auditing.membership import Estimate, MembershipReport, likelihood_ratio, loss_threshold, membership
+from hush.auditing.one_run import one_run
 from hush.auditing.report import AuditReport, NullCheck
 from hush.auditing.simulation import simulated
 
-__all__ = ["AuditReport", "Claim", "NullCheck", "distinguish", "simulated"]
+__all__ = [
+    "Attacker",
+    "AuditReport",
+    "Claim",
+    "Demonstration",
+    "Estimate",
+    "MembershipReport",
+    "NullCheck",
+    "distinguish",
+    "from_gradients",
+    "from_sums",
+    "likelihood_ratio",
+    "linkage",
+    "loss_threshold",
+    "membership",
+    "one_run",
+    "simulated",
+]

@@ -142,7 +142,8 @@ class Line:
         for tilt, n in tilts:
             z = tilt.departure(y)
             size = np.maximum(np.abs(1 + z), 1e-200)
-            log_phi += n * log1p(np.where(size > 1e-200, z, 1e-200 - 1))
+            known = size > 1e-200
+            log_phi += n * np.where(known, log1p(np.where(known, z, 0.0)), math.log(1e-200))
             drift += n * np.log1p(tilt.departure_error(y) / size)
         phi = np.exp(log_phi)
         # |prod (phi_i + e_i) - prod phi_i| <= prod (|phi_i| + |e_i|) - prod |phi_i|

@@ -1,7 +1,10 @@
 """Numbers from data: counts, sums, means and quantiles with secure noise, on all records or on a secret sample."""
 
 from hush.releases.exponential import Median, Quantile
+from hush.releases.found_bounds import Bounds
 from hush.releases.histogram import Histogram
+from hush.releases.many import Quantiles
+from hush.releases.quantile_interval import QuantileInterval
 from hush.releases.query import Answer, OnSample, Query, Run
 from hush.releases.release import Interval, Release
 from hush.releases.sample import Sample, sample
@@ -13,7 +16,15 @@ from hush.releases.sensitivity import (
     smooth_sensitivity,
 )
 from hush.releases.short import count, histogram, mean, sum, variance
-from hush.releases.short_order import median, quantile, smooth_median, smooth_quantile
+from hush.releases.short_order import (
+    median,
+    median_interval,
+    private_bounds,
+    quantile,
+    quantiles,
+    smooth_median,
+    smooth_quantile,
+)
 from hush.releases.smooth_noise import SmoothLaplace, SmoothNoise, SmoothStudent
 from hush.releases.smoothed import SmoothMedian, SmoothQuantile
 from hush.releases.sums import Count, Mean, Sum
@@ -22,6 +33,7 @@ from hush.releases.variance import Variance
 
 __all__ = [
     "Answer",
+    "Bounds",
     "Count",
     "Histogram",
     "Interval",
@@ -29,6 +41,8 @@ __all__ = [
     "Median",
     "OnSample",
     "Quantile",
+    "QuantileInterval",
+    "Quantiles",
     "Query",
     "Release",
     "Run",
@@ -47,7 +61,10 @@ __all__ = [
     "local_sensitivity",
     "mean",
     "median",
+    "median_interval",
+    "private_bounds",
     "quantile",
+    "quantiles",
     "sample",
     "sensitivity_at_distance",
     "sensitivity_chart",

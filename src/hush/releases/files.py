@@ -21,7 +21,8 @@ class Parquet(Reader):
         from pyarrow import ArrowInvalid, parquet
 
         try:
-            self._file = parquet.ParquetFile(path)
+            # pre_buffer would hold all of the file in memory; a small buffer spares copies
+            self._file = parquet.ParquetFile(path, pre_buffer=False, buffer_size=1 << 16)
         except ArrowInvalid:
             raise InvalidParameter("table", "a file in the Parquet format", source=str(path)) from None
         self._schema = self._file.schema_arrow
@@ -36,7 +37,8 @@ class Parquet(Reader):
         return self._file.metadata.num_rows
 
     def batches(self, names: tuple[str, ...], *, numbers: bool) -> Iterator[tuple[np.ndarray, ...]]:
-        for batch in self._file.iter_batches(batch_size=BATCH, columns=list(dict.fromkeys(names))):
+        columns = list(dict.fromkeys(names))
+        for batch in self._file.iter_batches(batch_size=BATCH, columns=columns, use_threads=len(columns) > 1):
             yield tuple(arrow_column(batch.column(batch.schema.get_field_index(name))) for name in names)
 
 

@@ -13,7 +13,7 @@ from hush.errors import InvalidParameter, NotInstalled
 
 ONLY = ""
 """The name of the only column of a bare array."""
-BATCH = 1 << 17
+BATCH = 1 << 18
 """Records that are read from a file at once."""
 
 

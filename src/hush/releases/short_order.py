@@ -2,10 +2,14 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from typing import Any
 
 from hush.randomness.source import Source
 from hush.releases.exponential import Median, Quantile
+from hush.releases.found_bounds import Bounds
+from hush.releases.many import Quantiles
+from hush.releases.quantile_interval import QuantileInterval
 from hush.releases.release import Release
 from hush.releases.smooth_noise import SmoothLaplace, SmoothStudent
 from hush.releases.smoothed import SmoothQuantile
@@ -67,3 +71,52 @@ def smooth_quantile(
     """The p-quantile with smooth-sensitivity noise, in the same way."""
     noise = SmoothStudent(epsilon=epsilon) if delta == 0 else SmoothLaplace(epsilon=epsilon, delta=delta)
     return SmoothQuantile(p=p, bounds=bounds, noise=noise, **options).release(data, source=source)
+
+
+def quantiles(
+    data: Any,
+    ps: Sequence[float],
+    *,
+    bounds: tuple[float, float],
+    epsilon: float,
+    source: Source | None = None,
+    **options: Any,
+) -> Release:
+    """Several quantiles at once, epsilon for all together: `Quantiles(...).release(data)`.
+
+    >>> import hush
+    >>> len(hush.releases.quantiles(range(1001), (0.25, 0.5, 0.75), bounds=(0, 1000), epsilon=1.0).value)
+    3
+    """
+    return Quantiles(ps=ps, bounds=bounds, epsilon=epsilon, **options).release(data, source=source)
+
+
+def median_interval(
+    data: Any,
+    *,
+    bounds: tuple[float, float],
+    epsilon: float,
+    size: int | None = None,
+    confidence: float = 0.95,
+    source: Source | None = None,
+    **options: Any,
+) -> Release:
+    """The median with a private confidence interval: `QuantileInterval(p=0.5, ...).release(data)`.
+
+    >>> import hush
+    >>> found = hush.releases.median_interval(range(10_001), bounds=(0, 10_000), epsilon=3.0, size=10_000)
+    >>> found.value in found.noise_interval
+    True
+    """
+    query = QuantileInterval(p=0.5, bounds=bounds, epsilon=epsilon, size=size, **options)
+    return query.release(data, confidence=confidence, source=source)
+
+
+def private_bounds(data: Any, *, epsilon: float, source: Source | None = None, **options: Any) -> Release:
+    """Bounds found with this epsilon, to be given to other releases: `Bounds(...).release(data)`.
+
+    >>> import hush
+    >>> hush.releases.private_bounds([3.0] * 1000, epsilon=1.0).value
+    (2.0, 4.0)
+    """
+    return Bounds(epsilon=epsilon, **options).release(data, source=source)

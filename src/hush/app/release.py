@@ -1,0 +1,157 @@
+"""`hush release`: one noisy statistic of a file, on all records or on a secret sample."""
+
+from __future__ import annotations
+
+import json
+import sys
+from argparse import Namespace
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+from typing import Any
+
+import hush
+from hush import releases
+from hush.errors import InvalidParameter
+from hush.questions.rounding import rounded_down, rounded_up
+from hush.questions.strict_json import from_number
+from hush.releases.query import Query
+from hush.releases.tables import Progress
+from hush.releases.target import Targeted, meeting
+
+NEEDS = {
+    "count": (),
+    "sum": ("bounds",),
+    "mean": ("bounds",),
+    "variance": ("bounds",),
+    "median": ("bounds",),
+    "quantile": ("bounds", "p"),
+    "histogram": (),
+}
+"""Options without which a statistic makes no sense."""
+MAY_HAVE = {"mean": ("size",), "histogram": ("categories", "edges", "other")}
+OWN = ("bounds", "p", "size", "categories", "edges", "other")
+"""Options that belong to some statistics only."""
+ORDERED = ("median", "quantile")
+"""Statistics by the exponential mechanism: with a delta their epsilon is sought; for all others, Gaussian noise is."""
+
+
+def answer(arguments: Namespace) -> str:
+    """The release as text or JSON."""
+    build = _builder(arguments)
+    scheme = None if arguments.sample is None else hush.Poisson(rate=arguments.sample)
+    with _progress() as progress:
+        table = releases.table(
+            arguments.file,
+            column=arguments.column,
+            unit=arguments.unit,
+            max_contributions=arguments.max_contributions,
+            progress=progress,
+        )
+        gaussian = arguments.delta > 0 and arguments.statistic not in ORDERED
+        found = meeting(
+            build,
+            table,
+            epsilon=arguments.epsilon,
+            delta=arguments.delta,
+            scheme=scheme,
+            over=(0.01, 1e6) if gaussian else (1e-6, 500.0),
+        )
+        runner = found.query if scheme is None else found.query.on(scheme)
+        release = runner.release(table, confidence=arguments.confidence)
+    return _json(arguments, found, release) if arguments.json else _text(arguments, found, release)
+
+
+def _builder(arguments: Namespace) -> Callable[[float], Query]:
+    """From the value that is sought, an epsilon or a noise multiplier, to the query."""
+    name = arguments.statistic
+    given = {option: value for option in OWN if (value := getattr(arguments, option)) not in (None, False)}
+    missing = [f"--{option}" for option in NEEDS[name] if option not in given]
+    if missing:
+        raise InvalidParameter(f"hush release {name}", " and ".join(missing), missing=missing)
+    foreign = [f"--{option}" for option in given if option not in (*NEEDS[name], *MAY_HAVE.get(name, ()))]
+    if foreign:
+        raise InvalidParameter(f"hush release {name}", "its own options", without=foreign)
+    if "bounds" in given:
+        given["bounds"] = tuple(given["bounds"])
+    query = getattr(releases, name.capitalize())
+    sought = "noise_multiplier" if arguments.delta > 0 and name not in ORDERED else "epsilon"
+    return lambda value: query(**given, **{sought: value})
+
+
+@contextmanager
+def _progress() -> Iterator[Progress | None]:
+    """A bar on a terminal, where rich is installed; nothing elsewhere."""
+    try:
+        from rich.console import Console
+        from rich.progress import Progress as Bar
+    except ImportError:
+        yield None
+        return
+    console = Console(stderr=True)
+    if not sys.stderr.isatty():
+        yield None
+        return
+    with Bar(console=console, transient=True) as bar:
+        task = bar.add_task("reading", total=None)
+        yield lambda done, total: bar.update(task, completed=done, total=total)
+
+
+def _spent(arguments: Namespace, found: Targeted) -> str:
+    sampled = f"after sampling at rate {arguments.sample:g}" if arguments.sample is not None else "on all records"
+    unit = f", for up to {arguments.max_contributions} records of one {arguments.unit}" if arguments.unit else ""
+    return f"{rounded_up(found.bound.upper, 7)} at delta {arguments.delta:g}, {sampled}{unit}"
+
+
+def _text(arguments: Namespace, found: Targeted, release: hush.releases.Release) -> str:
+    head, *rest = str(release).splitlines()
+    if isinstance(release.value, dict):
+        head = "\n".join(_cells(release))
+        rest = [line for line in rest if not line.startswith(("  noise ", "  total "))]
+    lines = [head, *rest]
+    lines.insert(1, f"  epsilon    {_spent(arguments, found)}")
+    if arguments.sample is not None or arguments.unit:
+        inner = found.query.mechanism.epsilon(delta=arguments.delta).upper
+        lines.insert(2, f"  noise for  epsilon {rounded_down(inner, 7)} on a record that is used")
+    return "\n".join(lines)
+
+
+def _cells(release: hush.releases.Release) -> Iterator[str]:
+    """A line for each cell of a histogram, with its total interval."""
+    whole = release.total_interval
+    for place, (cell, value) in enumerate(release.value.items()):
+        within = f"  ({whole.low[place]:.6g} to {whole.high[place]:.6g})" if whole is not None else ""
+        yield f"{_cell(cell)}  {value:.10g}{within}"
+
+
+def _cell(cell: object) -> str:
+    return f"{cell[0]:g} to {cell[1]:g}" if isinstance(cell, tuple) else str(cell)
+
+
+def _json(arguments: Namespace, found: Targeted, release: hush.releases.Release) -> str:
+    document = {
+        "statistic": arguments.statistic,
+        "value": _value(release.value),
+        "noise_interval": _ends(release.noise_interval),
+        "total_interval": _ends(release.total_interval),
+        "confidence": arguments.confidence,
+        "epsilon": found.bound.upper,
+        "delta": arguments.delta,
+        "inner": found.value,
+        "private": release.private,
+        "relation": release.mechanism.relation.value,
+        "mechanism": json.loads(hush.to_json(release.mechanism)),
+    }
+    return json.dumps(document, allow_nan=False)
+
+
+def _value(value: Any) -> Any:
+    if isinstance(value, dict):
+        return [{"cell": list(c) if isinstance(c, tuple) else c, "count": v} for c, v in value.items()]
+    return value
+
+
+def _ends(interval: hush.releases.Interval | None) -> Any:
+    if interval is None:
+        return None
+    ends = interval.low, interval.high
+    return [[from_number(v) for v in end] if isinstance(end, tuple) else from_number(end) for end in ends]

@@ -1,0 +1,102 @@
+"""Batches: what the model is called with and what the loss needs besides; examples in front everywhere."""
+
+from __future__ import annotations
+
+import inspect
+from collections.abc import Callable, Mapping
+from functools import lru_cache
+from typing import Any
+
+import torch
+from torch import Tensor, nn
+from torch.utils import _pytree as pytree
+
+from hush.errors import InvalidParameter
+
+Loss = Callable[..., Tensor]
+
+
+def tensors(batch: Any) -> list[Tensor]:
+    """Every tensor of a batch, in a fixed order."""
+    return [leaf for leaf in pytree.tree_leaves(batch) if isinstance(leaf, Tensor)]
+
+
+def size_of(batch: Any) -> int:
+    """The number of examples: the common length of all tensors."""
+    sizes = {leaf.shape[0] if leaf.dim() else None for leaf in tensors(batch)}
+    rule = "a tuple (inputs, targets, ...) of tensors with one row an example"
+    if not isinstance(batch, tuple | list) or len(sizes) != 1 or None in sizes:
+        raise InvalidParameter("A batch", rule, rows=sorted(map(str, sizes)))
+    return next(size for size in sizes if size is not None)
+
+
+def rows(batch: Any, start: int, stop: int) -> Any:
+    """Some consecutive examples of a batch."""
+    return pytree.tree_map(lambda leaf: leaf[start:stop] if isinstance(leaf, Tensor) else leaf, batch)
+
+
+def picked(batch: Any, places: Tensor) -> Any:
+    """The examples at the given places."""
+    return pytree.tree_map(lambda leaf: leaf[places] if isinstance(leaf, Tensor) else leaf, batch)
+
+
+def row_losses(model: nn.Module, loss: Loss, batch: Any, count: int) -> Tensor:
+    """One loss an example; a loss with more axes (a token, a pixel) is averaged over them."""
+    first, *others = batch
+    if isinstance(first, Mapping):
+        output = model(**first)
+    elif isinstance(first, tuple | list):
+        output = model(*first)
+    else:
+        output = model(first)
+    values = unreduced(loss)(output, *others)
+    if not isinstance(values, Tensor) or values.dim() == 0 or values.shape[0] != count:
+        raise InvalidParameter(
+            "loss",
+            "one value an example (reduction='none')",
+            shape=tuple(values.shape) if isinstance(values, Tensor) else type(values).__name__,
+        )
+    return values if values.dim() == 1 else values.flatten(1).mean(1)
+
+
+def unreduced(loss: Loss) -> Loss:
+    """The loss with one value an example, where torch's own `reduction` would average it."""
+    if isinstance(loss, nn.Module):
+        if getattr(loss, "reduction", "none") != "none":
+            raise InvalidParameter(
+                "loss", "reduction='none': the gradient of each example is needed", reduction=str(loss.reduction)
+            )
+        return loss
+    return _without_reduction(loss) if _reduces(loss) else loss
+
+
+@lru_cache(maxsize=64)
+def _reduces(loss: Loss) -> bool:
+    """Whether a function has torch's argument `reduction`, with an average as its default."""
+    try:
+        field = inspect.signature(loss).parameters.get("reduction")
+    except (TypeError, ValueError):
+        return False
+    return field is not None and field.default in ("mean", "sum")
+
+
+@lru_cache(maxsize=64)
+def _without_reduction(loss: Loss) -> Loss:
+    def each(*arguments: Any) -> Tensor:
+        return loss(*arguments, reduction="none")
+
+    return each
+
+
+def random_like(batch: Any, count: int, generator: torch.Generator, kind: torch.dtype) -> Any:
+    """So many rows of random values of the same shapes: normal for floats, 0 or 1 for whole numbers and truths."""
+
+    def drawn(leaf: Any) -> Any:
+        if not isinstance(leaf, Tensor):
+            return leaf
+        shape = (count, *leaf.shape[1:])
+        if leaf.is_floating_point():
+            return torch.randn(shape, generator=generator, dtype=kind).to(leaf.device)
+        return torch.randint(0, 2, shape, generator=generator).to(leaf.device, leaf.dtype)
+
+    return pytree.tree_map(drawn, batch)

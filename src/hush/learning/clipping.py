@@ -1,0 +1,69 @@
+"""How much of each example's gradient is kept: factors from its norm."""
+
+from __future__ import annotations
+
+import math
+from abc import ABC, abstractmethod
+from dataclasses import dataclass
+
+from torch import Tensor
+
+from hush.mechanisms.checks import positive
+
+
+class Clipping(ABC):
+    """A way to bound what one example adds to the sum by a norm."""
+
+    @abstractmethod
+    def factors(self, squares: Tensor, max_norm: float) -> Tensor:
+        """Factors (groups, m) from the squared norms (groups, m), all of them finite."""
+
+
+@dataclass(frozen=True)
+class Flat(Clipping):
+    """The whole gradient is scaled down to max_norm where it is longer (Abadi et al. 2016).
+
+    >>> import torch
+    >>> Flat().factors(torch.tensor([[9.0, 0.25]]), max_norm=1.0)
+    tensor([[0.3333, 1.0000]])
+    """
+
+    def factors(self, squares: Tensor, max_norm: float) -> Tensor:
+        total = squares.sum(0) if len(squares) > 1 else squares[0]
+        return (max_norm * total.rsqrt()).clamp_max_(1).expand_as(squares)
+
+
+@dataclass(frozen=True)
+class PerLayer(Clipping):
+    """Each of the K layers is scaled down on its own, to max_norm / sqrt(K): the whole is then at most max_norm long.
+
+    >>> import torch
+    >>> PerLayer().factors(torch.tensor([[9.0], [0.25]]), max_norm=2**0.5)
+    tensor([[0.3333],
+            [1.0000]])
+    """
+
+    def factors(self, squares: Tensor, max_norm: float) -> Tensor:
+        share = max_norm / math.sqrt(len(squares))
+        return (share * squares.rsqrt()).clamp_max_(1)
+
+
+@dataclass(frozen=True)
+class Automatic(Clipping):
+    """Every gradient is scaled to a length just below max_norm: max_norm / (norm + stability) (Bu et al. 2023, AUTO-S).
+
+    Then max_norm only scales the step, and need not be tuned.
+
+    >>> import torch
+    >>> Automatic(stability=1.0).factors(torch.tensor([[9.0, 0.0]]), max_norm=1.0)
+    tensor([[0.2500, 1.0000]])
+    """
+
+    stability: float = 0.01
+
+    def __post_init__(self) -> None:
+        object.__setattr__(self, "stability", positive("Automatic", stability=self.stability))
+
+    def factors(self, squares: Tensor, max_norm: float) -> Tensor:
+        total = squares.sum(0) if len(squares) > 1 else squares[0]
+        return (max_norm / (total.sqrt() + self.stability)).expand_as(squares)

@@ -1,0 +1,1 @@
+"""Linear models trained with privacy: losses, methods, and estimators in scikit-learn's style."""

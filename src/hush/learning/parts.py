@@ -1,0 +1,213 @@
+"""What one layer adds to each example's gradient, in factors: norms and weighted sums without the gradients themselves.
+
+A part holds rows for the m examples of a micro-batch. It answers three questions: the squared norm of each
+example's gradient, the sum of the gradients with given weights, and (where layers share parameters) the gradients.
+"""
+
+from __future__ import annotations
+
+from abc import ABC, abstractmethod
+from collections.abc import Mapping
+
+import torch
+from torch import Tensor
+
+Views = Mapping[str, Tensor]
+"""Where the sum of each trainable parameter of a layer is collected, by the parameter's name in the layer."""
+
+
+class Part(ABC):
+    """The per-example gradients of the parameters of one layer."""
+
+    @abstractmethod
+    def squares(self) -> Tensor:
+        """The squared norm of each example's gradient, shape (m,)."""
+
+    @abstractmethod
+    def add(self, weights: Tensor, into: Views) -> None:
+        """Add the weighted sum over the examples."""
+
+    @abstractmethod
+    def rows(self) -> dict[str, Tensor]:
+        """Each example's gradient, by parameter: shape (m, *parameter)."""
+
+    @abstractmethod
+    def joined(self, others: list[Part]) -> Part:
+        """This layer used several times in one pass: the gradients add up."""
+
+    @abstractmethod
+    def folded(self, count: int) -> Part:
+        """The same where `count` examples each stand for several consecutive rows."""
+
+    @abstractmethod
+    def without(self, bad: Tensor) -> Part:
+        """The same with the gradients of some examples set to zero, whatever they hold."""
+
+
+def cleared(values: Tensor, bad: Tensor) -> Tensor:
+    """Rows where `bad` is true set to zero: zero times infinity would not be zero."""
+    return values.masked_fill(bad.view(-1, *(1,) * (values.dim() - 1)), 0)
+
+
+class Rows(Part):
+    """The gradients as they are: for layers with few parameters, and for any layer in the end."""
+
+    def __init__(self, gradients: dict[str, Tensor]) -> None:
+        self.gradients = gradients
+
+    def squares(self) -> Tensor:
+        parts = [row_squares(gradient.flatten(1)) for gradient in self.gradients.values()]
+        return parts[0] if len(parts) == 1 else torch.stack(parts).sum(0)
+
+    def add(self, weights: Tensor, into: Views) -> None:
+        for name, gradient in self.gradients.items():
+            into[name].add_((weights @ gradient.flatten(1)).view_as(into[name]))
+
+    def rows(self) -> dict[str, Tensor]:
+        return self.gradients
+
+    def joined(self, others: list[Part]) -> Part:
+        total = dict(self.gradients)
+        for other in others:
+            for name, gradient in other.rows().items():
+                total[name] = total[name] + gradient
+        return Rows(total)
+
+    def folded(self, count: int) -> Part:
+        return Rows({name: rows.view(count, -1, *rows.shape[1:]).sum(1) for name, rows in self.gradients.items()})
+
+    def without(self, bad: Tensor) -> Part:
+        return Rows({name: cleared(gradient, bad) for name, gradient in self.gradients.items()})
+
+
+def row_squares(values: Tensor) -> Tensor:
+    """Squared norm of each row of a matrix; one pass over the memory."""
+    return torch.linalg.vector_norm(values, dim=1).square_()
+
+
+class Outer(Part):
+    """The gradient of a matrix that is a sum of outer products, one a position t: sum_t left_t right_t', and its bias.
+
+    left: gradients of outputs (m, t, out), right: inputs (m, t, in). One position needs no gradients at all: the norm
+    of an outer product is the product of the norms (Goodfellow 2015). With several, it is either read off the Gram
+    matrices, sum_{t,s} (left_t.left_s)(right_t.right_s) (Li et al. 2022, ghost norm), or the gradients are made.
+    """
+
+    def __init__(self, left: Tensor, right: Tensor, names: tuple[str, ...], shape: tuple[int, ...]) -> None:
+        self.left, self.right, self.names, self.shape = left, right, names, shape
+        self.made: Tensor | None = None
+
+    @property
+    def _ghost(self) -> bool:
+        positions, out, into = self.left.shape[1], self.left.shape[2], self.right.shape[2]
+        return positions * (out + into) < out * into
+
+    def squares(self) -> Tensor:
+        left, right = self.left, self.right
+        weight, bias = "weight" in self.names, "bias" in self.names
+        if left.shape[1] == 1:
+            sizes = row_squares(left[:, 0])
+            if not weight:
+                return sizes
+            others = row_squares(right[:, 0])
+            return sizes * (others.add_(1) if bias else others)
+        if not weight:
+            return row_squares(left.sum(1))
+        if not self._ghost:
+            total = row_squares(self._gradients().flatten(1))
+            return total + row_squares(left.sum(1)) if bias else total
+        inputs, outputs = right @ right.mT, left @ left.mT
+        total = torch.linalg.vecdot(inputs.flatten(1), outputs.flatten(1))
+        if bias:
+            total = total + row_squares(left.sum(1))
+        return total.clamp_min(0)
+
+    def _gradients(self) -> Tensor:
+        if self.made is None:
+            self.made = self.left.mT @ self.right
+        return self.made
+
+    def add(self, weights: Tensor, into: Views) -> None:
+        positions = self.left.shape[1]
+        if positions == 1:
+            left, right, each = self.left[:, 0], self.right[:, 0], weights
+        else:
+            left, right = self.left.reshape(-1, self.left.shape[-1]), self.right.reshape(-1, self.right.shape[-1])
+            each = weights.repeat_interleave(positions)
+        if "weight" in self.names:
+            view = into["weight"]
+            if self.made is not None:
+                self._place(view, (weights @ self.made.flatten(1)).view(self.made.shape[1:]))
+            elif self.shape:
+                self._place(view, (left * each.unsqueeze(1)).T @ right)
+            else:
+                view.addmm_((left * each.unsqueeze(1)).T, right)
+        if "bias" in self.names:
+            into["bias"].addmv_(left.T, each)
+
+    def _place(self, view: Tensor, total: Tensor) -> None:
+        """A kernel comes as (out, height, width, channels) and is kept as (out, channels, height, width)."""
+        if self.shape:
+            total = total.view(self.shape).permute(0, 3, 1, 2)
+        view.add_(total.reshape(view.shape))
+
+    def rows(self) -> dict[str, Tensor]:
+        found = {}
+        if "weight" in self.names:
+            made = self._gradients()
+            found["weight"] = made.view(-1, *self.shape).permute(0, 1, 4, 2, 3) if self.shape else made
+        if "bias" in self.names:
+            found["bias"] = self.left.sum(1)
+        return found
+
+    def joined(self, others: list[Part]) -> Part:
+        parts = [self, *(other for other in others if isinstance(other, Outer))]
+        left, right = torch.cat([part.left for part in parts], 1), torch.cat([part.right for part in parts], 1)
+        return Outer(left, right, self.names, self.shape)
+
+    def folded(self, count: int) -> Part:
+        left, right = (rows.reshape(count, -1, rows.shape[-1]) for rows in (self.left, self.right))
+        return Outer(left, right, self.names, self.shape)
+
+    def without(self, bad: Tensor) -> Part:
+        clean = Outer(cleared(self.left, bad), cleared(self.right, bad), self.names, self.shape)
+        clean.made = None if self.made is None else cleared(self.made, bad)
+        return clean
+
+
+class Lookup(Part):
+    """The gradient of a table of which each example reads some lines: places (m, t), left (m, t, width)."""
+
+    def __init__(self, places: Tensor, left: Tensor, size: int) -> None:
+        self.places, self.left, self.size = places, left, size
+
+    def squares(self) -> Tensor:
+        """Lines that an example reads more than once add up before they are squared."""
+        count, positions, width = self.left.shape
+        if positions == 1:
+            return row_squares(self.left[:, 0])
+        examples = torch.arange(count, device=self.places.device).view(-1, 1)
+        keys, where = torch.unique(self.places + self.size * examples, return_inverse=True)
+        lines = self.left.new_zeros(len(keys), width).index_add_(0, where.flatten(), self.left.reshape(-1, width))
+        owners = torch.div(keys, self.size, rounding_mode="floor")
+        return self.left.new_zeros(count).index_add_(0, owners, row_squares(lines))
+
+    def add(self, weights: Tensor, into: Views) -> None:
+        scaled = self.left * weights.view(-1, 1, 1)
+        into["weight"].index_add_(0, self.places.flatten(), scaled.view(-1, scaled.shape[-1]))
+
+    def rows(self) -> dict[str, Tensor]:
+        count, _, width = self.left.shape
+        full = self.left.new_zeros(count, self.size, width)
+        return {"weight": full.scatter_add_(1, self.places.unsqueeze(-1).expand_as(self.left), self.left)}
+
+    def joined(self, others: list[Part]) -> Part:
+        parts = [self, *(other for other in others if isinstance(other, Lookup))]
+        places, left = torch.cat([part.places for part in parts], 1), torch.cat([part.left for part in parts], 1)
+        return Lookup(places, left, self.size)
+
+    def folded(self, count: int) -> Part:
+        return Lookup(self.places.reshape(count, -1), self.left.reshape(count, -1, self.left.shape[-1]), self.size)
+
+    def without(self, bad: Tensor) -> Part:
+        return Lookup(self.places, cleared(self.left, bad), self.size)

@@ -1,0 +1,196 @@
+"""Sums of clipped gradients: the core of private training, without noise."""
+
+from __future__ import annotations
+
+import math
+from dataclasses import dataclass, field
+from typing import Any
+
+import torch
+from torch import Tensor, nn
+
+from hush.errors import InvalidParameter, NotCovered
+from hush.learning.batch import Loss, row_losses, rows, size_of, unreduced
+from hush.learning.clipping import Clipping, Flat
+from hush.learning.parts import Part, Rows
+from hush.learning.probe import ROWS, Probe, probe_of
+from hush.learning.units import Axes, Pass, Unit, trainable, units_of
+from hush.mechanisms.checks import positive
+
+CACHE = 6 * 2**20
+"""Bytes that a micro-batch should fill: what a core's share of the cache holds."""
+FEWEST = 16
+
+
+def clipped_gradient(
+    model: nn.Module, loss: Loss, batch: Any, max_norm: float, *, clipping: Clipping | None = None
+) -> dict[str, Tensor]:
+    """The sum over a batch of the gradients of its examples, each clipped to max_norm; NOT private yet: no noise.
+
+    batch: (inputs, targets, ...), examples in front; model(inputs) and loss(output, targets, ...) give one loss each.
+    Nothing is changed: not the model, not its gradients. Micro-batches are chosen so that memory stays small.
+
+    >>> model = nn.Linear(2, 1, bias=False)
+    >>> batch = (torch.tensor([[3.0, 4.0], [0.3, 0.4]]), torch.zeros(2))
+    >>> clipped_gradient(model, lambda output, y: output[:, 0] - y, batch, max_norm=1.0)
+    {'weight': tensor([[0.9000, 1.2000]])}
+    """
+    size_of(batch)
+    watched = Watched.of(model, loss, batch)
+    flat = watched.zeros()
+    watched.add_clipped(flat, batch, positive("clipped_gradient", max_norm=max_norm), clipping or Flat())
+    return watched.named(flat)
+
+
+@dataclass(eq=False)
+class Watched:
+    """A model whose examples were found to be apart, with the way to each example's gradient."""
+
+    model: nn.Module
+    loss: Loss
+    units: list[Unit]
+    axes: dict[int, list[Axes]]
+    loops: frozenset[int]
+    row_bytes: int
+    groups: list[list[Unit]] = field(init=False)
+    parameters: dict[str, nn.Parameter] = field(init=False)
+
+    def __post_init__(self) -> None:
+        self.parameters = trainable(self.model)
+        self.groups = grouped(self.units)
+        self.sizes = [p.numel() for p in self.parameters.values()]
+
+    @classmethod
+    def of(cls, model: nn.Module, loss: Loss, batch: Any) -> Watched:
+        """Check the model on random data shaped like the batch, and choose the fastest way that is exact for it."""
+        if not isinstance(model, nn.Module):
+            raise InvalidParameter("model", "a torch.nn.Module", model=type(model).__name__)
+        unreduced(loss)
+        probe = probe_of(model, loss, batch)
+        probe.check_rows_are_apart()
+        alone = probe.rows_alone()
+        for pick in (units_of, _whole):
+            for loop in (False, True):
+                cost = _agrees(probe, pick(probe.model), alone, loop)
+                if cost is not None:
+                    units, copies = pick(model), pick(probe.model)
+                    mapping = {id(c): id(u) for c, u in zip(copies, units, strict=True)}
+                    axes = probe.axes(copies)
+                    looped = frozenset(id(u) for u in units if loop)
+                    return cls(model, loss, units, {mapping[key]: value for key, value in axes.items()}, looped, cost)
+        raise NotCovered("a model whose gradients, example by example, differ from those of examples alone")
+
+    def zeros(self) -> Tensor:
+        """Room for one gradient, all parameters in a row."""
+        first = next(iter(self.parameters.values()))
+        return torch.zeros(sum(self.sizes), dtype=first.dtype, device=first.device)
+
+    def named(self, flat: Tensor) -> dict[str, Tensor]:
+        """The parts of a row that belong to each parameter."""
+        pieces = flat.split(self.sizes)
+        return {name: piece.view_as(p) for (name, p), piece in zip(self.parameters.items(), pieces, strict=True)}
+
+    def micro(self, count: int) -> int:
+        """Rows of a micro-batch: as equal as can be, each about as large as the cache."""
+        most = max(FEWEST, CACHE // max(self.row_bytes, 1))
+        return -(-count // -(-count // most)) if count else 1
+
+    def add_clipped(self, flat: Tensor, batch: Any, max_norm: float, clipping: Clipping) -> None:
+        """Add the clipped gradients of all examples of the batch."""
+        named = self.named(flat)
+        views = {id(p): named[name] for name, p in self.parameters.items()}
+        count = size_of(batch)
+        step = self.micro(count)
+        run = Pass(self.units, self.axes, self.loops)
+        with run.watching():
+            for start in range(0, count, step):
+                stop = min(start + step, count)
+                run.begin(stop - start)
+                part = batch if step >= count else rows(batch, start, stop)
+                parts = joint(run.parts(row_losses(self.model, self.loss, part, stop - start)), self.groups)
+                if parts:
+                    with torch.no_grad():
+                        _add(views, parts, max_norm, clipping)
+
+
+def _add(views: dict[int, Tensor], parts: list[tuple[Keys, Part]], max_norm: float, clipping: Clipping) -> None:
+    """Add the clipped rows of one micro-batch; a row that is not finite in any layer adds nothing at all."""
+    norms = [part.squares() for _, part in parts]
+    squares = torch.stack(norms) if len(norms) > 1 else norms[0].unsqueeze(0)
+    if not math.isfinite(squares.sum().item()):
+        bad = ~torch.isfinite(squares).all(0)
+        parts = [(keys, part.without(bad)) for keys, part in parts]
+        squares = squares.masked_fill(bad, 0)
+    for (keys, part), weights in zip(parts, clipping.factors(squares, max_norm), strict=True):
+        part.add(weights, {name: views[key] for name, key in keys.items()})
+
+
+Keys = dict[str, int]
+"""Name of a parameter in its part, to the identity of the parameter."""
+
+
+def joint(parts: list[tuple[Unit, Part]], groups: list[list[Unit]]) -> list[tuple[Keys, Part]]:
+    """The parts of a group of units that share parameters, as one."""
+    by_unit = {id(unit): part for unit, part in parts}
+    found = []
+    for group in groups:
+        present = [unit for unit in group if id(unit) in by_unit]
+        if len(present) == 1:
+            unit = present[0]
+            found.append(({name: id(p) for name, p in unit.parameters.items()}, by_unit[id(unit)]))
+        elif present:
+            total: dict[int, Tensor] = {}
+            for unit in present:
+                for name, gradients in by_unit[id(unit)].rows().items():
+                    key = id(unit.parameters[name])
+                    total[key] = total[key] + gradients if key in total else gradients
+            found.append(({str(key): key for key in total}, Rows({str(key): value for key, value in total.items()})))
+    return found
+
+
+def grouped(units: list[Unit]) -> list[list[Unit]]:
+    """Units that share a parameter, directly or by way of others, together."""
+    groups: list[tuple[set[int], list[Unit]]] = []
+    for unit in units:
+        keys = {id(p) for p in unit.parameters.values()}
+        touching = [group for group in groups if group[0] & keys]
+        merged = (keys.union(*(g[0] for g in touching)), [*(u for g in touching for u in g[1]), unit])
+        groups = [group for group in groups if group not in touching] + [merged]
+    return [members for _, members in groups]
+
+
+def _whole(model: nn.Module) -> list[Unit]:
+    """The model as one unit without a rule."""
+    return [Unit(model, None, trainable(model))]
+
+
+def _agrees(probe: Probe, units: list[Unit], alone: list[dict[str, Tensor]], loop: bool) -> int | None:
+    """Bytes a row if the watched pass gives the gradients of the rows alone, None if it does not."""
+    if loop and all(unit.rule is not None for unit in units):
+        return None
+    try:
+        axes = probe.axes(units)
+        loops = frozenset(id(unit) for unit in units if loop)
+        parts = joint(probe.watched(units, axes, loops), grouped(units))
+    except (RuntimeError, NotCovered, AttributeError, IndexError, ValueError):
+        return None
+    names = {id(p): name for name, p in trainable(probe.model).items()}
+    with torch.no_grad():
+        squares = sum((part.squares() for _, part in parts), torch.zeros(ROWS, dtype=probe.kind))
+        expected = torch.stack([sum(g.square().sum() for g in row.values()) for row in alone])  # type: ignore[arg-type]
+        if not probe.same(squares, expected):
+            return None
+        for row in range(ROWS):
+            sums = {name: torch.zeros_like(gradient) for name, gradient in alone[row].items()}
+            weights = torch.zeros(ROWS, dtype=probe.kind).index_fill_(0, torch.tensor(row), 1.0)
+            for keys, part in parts:
+                part.add(weights, {name: sums[names[key]] for name, key in keys.items()})
+            if not all(probe.same(sums[name], alone[row][name]) for name in sums):
+                return None
+    return sum(_bytes(part) for _, part in parts) * 4 // (8 * ROWS)
+
+
+def _bytes(part: Part) -> int:
+    """Memory of a part, at double precision."""
+    fields = [*vars(part).values(), *vars(part).get("gradients", {}).values()]
+    return sum(8 * value.numel() for value in fields if isinstance(value, Tensor))

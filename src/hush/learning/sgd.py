@@ -1,0 +1,268 @@
+"""Private training with PyTorch: gradients with noise for any optimizer, and a loop for the common case."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator
+from dataclasses import dataclass, field
+from os import PathLike
+from typing import Any
+
+import torch
+from torch import Tensor, nn
+from torch.utils import _pytree as pytree
+from torch.utils.data import DataLoader, default_collate
+
+from hush.curves.bound import Bound
+from hush.errors import InvalidParameter
+from hush.learning.batch import Loss, picked, row_losses, size_of, tensors
+from hush.learning.checkpoint import Checkpoint
+from hush.learning.clipping import Clipping, Flat
+from hush.learning.noise import Noise, SecureNoise
+from hush.learning.per_example import Watched
+from hush.mechanisms.checks import count, positive
+from hush.mechanisms.mechanism import Mechanism
+from hush.questions.train_plan import TrainPlan
+from hush.randomness.source import Source
+
+
+@dataclass
+class DrawnBatch:
+    """Examples that the plan's scheme drew for one step. Their number is secret."""
+
+    step: int
+    examples: Any = field(repr=False)
+    used: bool = False
+
+
+class PrivateGradient:
+    """Private gradients by a plan, for those who own their loop.
+
+    `batches` draws as the plan says; calling it with a drawn batch, once each, puts the noised and averaged gradient
+    into `.grad` of the parameters, where any torch optimizer finds it. A batch that came from elsewhere is refused.
+
+    >>> import hush
+    >>> plan = hush.train_plan(examples=100, batch_size=20, epochs=1, epsilon=3.0, delta=1e-3)
+    >>> model = nn.Linear(3, 2)
+    >>> optimizer = torch.optim.Adam(model.parameters())
+    >>> gradient = PrivateGradient(model, nn.functional.cross_entropy, plan, max_norm=1.0)
+    >>> for batch in gradient.batches((torch.randn(100, 3), torch.zeros(100, dtype=torch.long))):
+    ...     gradient(batch)
+    ...     optimizer.step()
+    >>> gradient.steps == plan.steps
+    True
+    """
+
+    def __init__(
+        self,
+        model: nn.Module,
+        loss: Loss,
+        plan: TrainPlan,
+        *,
+        max_norm: float,
+        clipping: Clipping | None = None,
+        noise: Noise | None = None,
+    ) -> None:
+        self.model, self.loss, self.plan = model, loss, _a_plan(plan)
+        self.max_norm = positive("PrivateGradient", max_norm=max_norm)
+        self.clipping, self.noise = clipping or Flat(), noise or SecureNoise()
+        self.steps = 0
+        self._watched: Watched | None = None
+        self._flat = torch.empty(0)
+        self._drawn: DrawnBatch | None = None
+        self.device = _one_device(model)
+
+    def batches(self, data: Any, source: Source | None = None) -> Iterator[DrawnBatch]:
+        """The batches of all steps that are left, each drawn when it is asked for.
+
+        data: (inputs, targets, ...) as tensors with examples in front, or a torch Dataset with a length.
+        """
+        rows = Rows.of(data)
+        self.plan.checked_population(len(rows))
+        for places in self.plan.batches(len(rows), source, start=self.steps):
+            self._drawn = DrawnBatch(self.steps, rows.at(torch.from_numpy(places), self.device))
+            yield self._drawn
+
+    def __call__(self, batch: DrawnBatch) -> None:
+        """Put the private gradient of a drawn batch into the parameters; this is a step, even if it is empty."""
+        if not isinstance(batch, DrawnBatch) or batch is not self._drawn or batch.used:
+            raise InvalidParameter(
+                "PrivateGradient",
+                "the batch that `batches` drew last, once: the plan accounts for no other",
+                batch=batch,
+            )
+        watched = self._ready(batch.examples)
+        batch.used, self.steps = True, self.steps + 1
+        scale = self.plan.noise_multiplier, self.max_norm
+        self.noise.begin(self._flat, *scale)
+        watched.add_clipped(self._flat, batch.examples, self.max_norm, self.clipping)
+        self.noise.finish(self._flat, *scale)
+        self._flat.div_(self.plan.expected_batch)
+        for p, view in self._views:
+            p.grad = view
+
+    def _ready(self, batch: Any) -> Watched:
+        """At the first batch: check the model on random data of these shapes, and make room for one gradient."""
+        if self._watched is None:
+            self._watched = Watched.of(self.model, self.loss, batch)
+            self._flat = self._watched.zeros()
+            named = self._watched.named(self._flat)
+            self._views = [(p, named[name]) for name, p in self._watched.parameters.items()]
+        return self._watched
+
+
+@dataclass(frozen=True)
+class Rows:
+    """Training data by row number."""
+
+    data: Any
+    length: int
+
+    @classmethod
+    def of(cls, data: Any) -> Rows:
+        if isinstance(data, DataLoader):
+            raise InvalidParameter(
+                "data",
+                "the dataset itself, not a DataLoader: the plan draws the batches, so that what is accounted for is "
+                "what ran (give loader.dataset)",
+                data="DataLoader",
+            )
+        if isinstance(data, tuple | list) and tensors(data):
+            return cls(tuple(data), size_of(data))
+        if not hasattr(data, "__len__") or not hasattr(data, "__getitem__"):
+            rule = "tensors (inputs, targets, ...) or a Dataset with a length"
+            raise InvalidParameter("data", rule, data=type(data).__name__)
+        if len(data) == 0:
+            raise InvalidParameter("data", "a Dataset with at least one row, which shows the shapes", rows=0)
+        return cls(data, len(data))
+
+    def __len__(self) -> int:
+        return self.length
+
+    def at(self, places: Tensor, device: torch.device) -> Any:
+        """The rows of a step on the model's device; of a dataset, the first row shows the shapes of an empty step."""
+        if isinstance(self.data, tuple):
+            return _moved(picked(self.data, places.to(tensors(self.data)[0].device)), device)
+        chosen = places.tolist()
+        batch = default_collate([self.data[row] for row in chosen or [0]])
+        batch = batch if chosen else picked(batch, torch.empty(0, dtype=torch.long))
+        return _moved(tuple(batch) if isinstance(batch, list | tuple) else (batch,), device)
+
+
+def _moved(batch: Any, device: torch.device) -> Any:
+    return pytree.tree_map(lambda v: v.to(device) if isinstance(v, Tensor) else v, batch)
+
+
+@dataclass(frozen=True)
+class Progress:
+    """Where training is. It holds nothing that private rows decide: `loss` is that of the public rows, if any."""
+
+    step: int
+    steps: int
+    epsilon: float
+    """Of the whole plan: stopping early because of what was seen does not lower it."""
+    delta: float
+    loss: float | None
+
+
+@dataclass(frozen=True)
+class Trained:
+    """A model trained with privacy, and what it gives away."""
+
+    model: nn.Module = field(repr=False)
+    plan: TrainPlan = field(repr=False)
+    steps: int
+    private: bool
+    """False if noise or samples could be replayed: FastNoise, a seeded source."""
+
+    @property
+    def mechanism(self) -> Mechanism:
+        """The whole plan, also if fewer steps ran: why they were fewer may depend on the data."""
+        return self.plan.mechanism
+
+    @property
+    def bound(self) -> Bound:
+        """Epsilon of the whole plan at its delta."""
+        return self.plan.bound
+
+    def statement(self, unit: str = "record") -> str:
+        """The guarantee in words."""
+        text = self.plan.statement(unit)
+        return text if self.private else f"NOT PRIVATE, noise or samples can be predicted; if they could not: {text}"
+
+
+def fit(
+    model: nn.Module,
+    data: Any,
+    plan: TrainPlan,
+    *,
+    loss: Loss,
+    max_norm: float,
+    optimizer: torch.optim.Optimizer | None = None,
+    clipping: Clipping | None = None,
+    noise: Noise | None = None,
+    source: Source | None = None,
+    public: Any = None,
+    on_step: Callable[[Progress], object] | None = None,
+    save_to: str | PathLike[str] | None = None,
+    save_every: int | None = None,
+    resume_from: str | PathLike[str] | None = None,
+) -> Trained:
+    """Train a model by a plan: the batches that are drawn are those that are accounted for.
+
+    `optimizer` is any torch optimizer of the model's parameters (SGD at rate 0.1 with momentum if none is given).
+    `public` is a batch of PUBLIC rows; its loss is shown to `on_step`, the training loss never is: it is not private.
+    Checkpoints go to `save_to` every `save_every` steps (by default at the end); `resume_from` continues one.
+
+    >>> import hush
+    >>> plan = hush.train_plan(examples=200, batch_size=50, epochs=2, epsilon=2.0, delta=1e-4)
+    >>> data = torch.randn(200, 3), torch.zeros(200, dtype=torch.long)
+    >>> trained = fit(nn.Linear(3, 2), data, plan, loss=nn.functional.cross_entropy, max_norm=1.0)
+    >>> trained.steps, trained.bound.upper <= 2.0, trained.private
+    (8, True, True)
+    """
+    plan = _a_plan(plan)
+    every = None if save_every is None else count("fit", 1, save_every=save_every)
+    if every is not None and (save_to is None or every % plan.epoch_steps):
+        rule = "save_to with save_every" + (f", a multiple of {plan.epoch_steps}" if plan.epoch_steps > 1 else "")
+        raise InvalidParameter("fit", rule, save_every=every)
+    optimizer = optimizer or torch.optim.SGD(model.parameters(), lr=0.1, momentum=0.9)
+    gradient = PrivateGradient(model, loss, plan, max_norm=max_norm, clipping=clipping, noise=noise)
+    run = Checkpoint(model, optimizer, plan, gradient.max_norm)
+    private = gradient.noise.private and (source is None or source.private)
+    if resume_from is not None:
+        gradient.steps, was_private = run.load(resume_from)
+        private = private and was_private
+    for batch in gradient.batches(data, source):
+        gradient(batch)
+        optimizer.step()
+        if on_step is not None:
+            on_step(Progress(gradient.steps, plan.steps, plan.epsilon, plan.delta, _public_loss(model, loss, public)))
+        if save_to is not None and every is not None and gradient.steps % every == 0:
+            run.save(save_to, gradient.steps, private=private)
+    if save_to is not None:
+        run.save(save_to, gradient.steps, private=private)
+    return Trained(model, plan, gradient.steps, private)
+
+
+def _public_loss(model: nn.Module, loss: Loss, public: Any) -> float | None:
+    if public is None:
+        return None
+    with torch.no_grad():
+        return float(row_losses(model, loss, public, size_of(public)).mean())
+
+
+def _a_plan(plan: object) -> TrainPlan:
+    if not isinstance(plan, TrainPlan):
+        raise InvalidParameter("plan", "a plan of hush.train_plan(...)", plan=type(plan).__name__)
+    return plan
+
+
+def _one_device(model: object) -> torch.device:
+    if not isinstance(model, nn.Module):
+        raise InvalidParameter("model", "a torch.nn.Module", model=type(model).__name__)
+    trained = [p for p in model.parameters() if p.requires_grad]
+    places = sorted({f"{p.device}, {p.dtype}" for p in trained})
+    if len(places) != 1:
+        rule = "trainable parameters, all on one device and of one type"
+        raise InvalidParameter("model", rule, parameters=places)
+    return trained[0].device

@@ -1,0 +1,269 @@
+"""The layers of a model that own trainable parameters, and how a pass through the model is watched."""
+
+from __future__ import annotations
+
+import warnings
+from collections.abc import Iterator, Sequence
+from contextlib import ExitStack, contextmanager
+from dataclasses import dataclass, field
+from typing import Any
+
+import torch
+from torch import Tensor, nn
+from torch.autograd.graph import GradientEdge
+from torch.nn.attention import SDPBackend, sdpa_kernel
+from torch.utils import _pytree as pytree
+
+from hush.errors import NotCovered
+from hush.learning.parts import Part, Rows
+from hush.learning.rules import Rule, rule_of
+
+SHARED = -1
+"""The axis of a call that does not depend on the batch, such as a table of positions."""
+
+
+@dataclass(frozen=True, eq=False)
+class Unit:
+    """A layer with a rule, or any module at all, with the trainable parameters below it by their local names."""
+
+    module: nn.Module
+    rule: Rule | None
+    parameters: dict[str, nn.Parameter]
+    names: tuple[str, ...] = field(init=False)
+
+    def __post_init__(self) -> None:
+        object.__setattr__(self, "names", tuple(self.parameters))
+
+
+def units_of(model: nn.Module) -> list[Unit]:
+    """Every layer with a rule on its own; a module without one takes all that is below it."""
+    found: dict[int, Unit] = {}
+
+    def visit(module: nn.Module) -> None:
+        own = [p for p in module.parameters(recurse=False) if p.requires_grad]
+        rule = None if next(module.children(), None) is not None else rule_of(module)
+        if not own:
+            for child in module.children():
+                visit(child)
+        elif id(module) not in found:
+            found[id(module)] = Unit(module, rule, trainable(module))
+
+    visit(model)
+    return list(found.values())
+
+
+def trainable(module: nn.Module) -> dict[str, nn.Parameter]:
+    """The parameters that are trained, by name; a shared one is listed once."""
+    return {name: p for name, p in module.named_parameters() if p.requires_grad}
+
+
+@dataclass(frozen=True)
+class Axes:
+    """Where the batch lies in the arguments and the results of one call; None where it is not."""
+
+    arguments: tuple[int | None, ...]
+    results: tuple[int | None, ...]
+
+
+@dataclass
+class Call:
+    """One use of a layer with a rule: its input, and where in the graph the gradient of its output arrives."""
+
+    unit: Unit
+    rule: Rule
+    inputs: Tensor
+    axis: int
+    edge: GradientEdge
+    version: int
+
+    def part(self, left: Tensor, count: int) -> Part:
+        """What the call adds to each of `count` examples, from the gradient of its output."""
+        inputs, axis = self.inputs, self.axis
+        if inputs._version != self.version:
+            raise NotCovered(f"a model that overwrites the input of its layer {type(self.unit.module).__name__}")
+        if axis == SHARED:
+            inputs = spread(inputs, count)
+        elif axis:
+            inputs, left = inputs.movedim(axis, 0), left.movedim(axis, 0)
+        kind = next(iter(self.unit.parameters.values())).dtype
+        if inputs.is_floating_point():
+            inputs = inputs.to(kind)
+        part = self.rule(self.unit.module, inputs, left.to(kind), self.unit.names)
+        return part if len(inputs) == count else part.folded(count)
+
+
+def spread(values: Tensor, count: int) -> Tensor:
+    """What all examples share, once for each."""
+    lead = values if values.dim() and values.shape[0] == 1 else values.unsqueeze(0)
+    return lead.expand(count, *lead.shape[1:])
+
+
+class _Start(torch.autograd.Function):
+    """The place where the graph begins: a layer whose input needs no gradient. In-place layers may follow."""
+
+    @staticmethod
+    def forward(ctx: Any, output: Tensor, anchor: Tensor) -> Tensor:
+        ctx.mark_dirty(output)
+        return output
+
+    @staticmethod
+    def backward(ctx: Any, *gradients: Tensor) -> tuple[None, None]:
+        return None, None
+
+
+class Pass:
+    """Passes of some examples each through a model whose layers are watched."""
+
+    def __init__(self, units: Sequence[Unit], axes: dict[int, list[Axes]], loops: frozenset[int]) -> None:
+        self.units, self.axes, self.loops = units, axes, loops
+        self.anchor = torch.zeros((), requires_grad=True)
+        self.begin(0)
+
+    def begin(self, count: int) -> None:
+        """Forget what was recorded; the next pass has so many examples."""
+        self.count = count
+        self.calls: list[Call] = []
+        self.copies = {id(unit): _copies(unit, count) for unit in self.units if unit.rule is None}
+        self.seen: dict[int, int] = {}
+
+    @contextmanager
+    def watching(self) -> Iterator[None]:
+        """While the model runs: no parameter asks for a gradient, and every unit is tapped."""
+        owned = [p for unit in self.units for p in unit.parameters.values() if p.requires_grad]
+        with ExitStack() as stack, torch.enable_grad():
+            for unit in self.units:
+                if unit.rule is None:
+                    stack.enter_context(self._expanded(unit))
+                else:
+                    stack.callback(unit.module.register_forward_hook(self._tap(unit, unit.rule)).remove)
+            try:
+                for p in owned:
+                    p.requires_grad_(False)
+                yield
+            finally:
+                for p in owned:
+                    p.requires_grad_(True)
+
+    def _next_axes(self, unit: Unit) -> Axes:
+        place = self.seen.get(id(unit), 0)
+        self.seen[id(unit)] = place + 1
+        known = self.axes.get(id(unit), [])
+        if place >= len(known):
+            raise NotCovered("a model that uses its layers differently from batch to batch")
+        return known[place]
+
+    def _tap(self, unit: Unit, rule: Rule) -> Any:
+        def hook(module: nn.Module, arguments: tuple[Any, ...], output: Tensor) -> Tensor | None:
+            axes = self._next_axes(unit)
+            axis = axes.results[0]
+            if axis is None:
+                axis, output = SHARED, spread(output, self.count).contiguous()
+            if not output.requires_grad:
+                output = _Start.apply(output, self.anchor)  # type: ignore[assignment]
+            edge = GradientEdge(output.grad_fn, output.output_nr)  # type: ignore[arg-type]
+            inputs = arguments[0].detach()
+            self.calls.append(Call(unit, rule, inputs, axis, edge, inputs._version))
+            return output
+
+        return hook
+
+    @contextmanager
+    def _expanded(self, unit: Unit) -> Iterator[None]:
+        """Run a module with parameters of its own for every example: their gradients are the examples'."""
+        module, original = unit.module, unit.module.forward
+        shim = _Shim(module, original)
+
+        def forward(*arguments: Any, **named: Any) -> Any:
+            axes, copies = self._next_axes(unit), self.copies[id(unit)]
+            if id(unit) in self.loops:
+                return looped(shim, copies, (arguments, named), axes, self.count)
+            return mapped(shim, copies, (arguments, named), axes)
+
+        saved = module.__dict__.get("forward")
+        module.forward = forward  # type: ignore[method-assign]
+        try:
+            yield
+        finally:
+            del module.forward
+            if saved is not None:
+                module.forward = saved
+
+    def parts(self, losses: Tensor) -> list[tuple[Unit, Part]]:
+        """Every unit's part, its calls joined, from one backward pass; a unit that was not used has none."""
+        leaves = [(unit, name) for unit in self.units if unit.rule is None for name in self.copies[id(unit)]]
+        targets: Any = [call.edge for call in self.calls] + [self.copies[id(unit)][name] for unit, name in leaves]
+        if not targets or not losses.requires_grad:
+            return []
+        gradients = torch.autograd.grad(losses.sum(), targets, allow_unused=True)
+        with torch.no_grad():
+            found: dict[int, list[Part]] = {}
+            for call, left in zip(self.calls, gradients, strict=False):
+                if left is not None:
+                    found.setdefault(id(call.unit), []).append(call.part(left, self.count))
+            rows: dict[int, dict[str, Tensor]] = {}
+            for (unit, name), gradient in zip(leaves, gradients[len(self.calls) :], strict=True):
+                if gradient is not None:
+                    rows.setdefault(id(unit), {})[name.removeprefix("inner.")] = gradient
+            found |= {key: [Rows(gradients)] for key, gradients in rows.items()}
+            parts = [(unit, found[id(unit)]) for unit in self.units if id(unit) in found]
+            return [(unit, many[0] if len(many) == 1 else many[0].joined(many[1:])) for unit, many in parts]
+
+
+def _copies(unit: Unit, count: int) -> dict[str, Tensor]:
+    """The parameters of a unit once for each example, in no more memory; gradients arrive for each."""
+    return {
+        f"inner.{name}": p.detach().unsqueeze(0).expand(count, *p.shape).requires_grad_()
+        for name, p in unit.parameters.items()
+    }
+
+
+class _Shim(nn.Module):
+    """A module by its own forward, under a name that parameters can be swapped at."""
+
+    def __init__(self, inner: nn.Module, forward: Any) -> None:
+        super().__init__()
+        self.inner, self.run = inner, forward
+
+    def forward(self, *arguments: Any, **named: Any) -> Any:
+        return self.run(*arguments, **named)
+
+
+def mapped(shim: nn.Module, copies: dict[str, Tensor], arguments: Any, axes: Axes) -> Any:
+    """The module on every example with its own parameters, all at once."""
+    leaves, spec = pytree.tree_flatten(arguments)
+    shape: list[Any] = []
+
+    def one(parameters: dict[str, Tensor], *values: Any) -> tuple[Tensor, ...]:
+        rows = [v if axis is None else v.unsqueeze(axis) for v, axis in zip(values, axes.arguments, strict=True)]
+        placed, named = pytree.tree_unflatten(rows, spec)
+        results, result_spec = pytree.tree_flatten(torch.func.functional_call(shim, parameters, placed, named))
+        shape[:] = [results, result_spec]
+        pairs = zip(results, axes.results, strict=True)
+        return tuple(result.squeeze(axis) for result, axis in pairs if axis is not None)
+
+    outputs = [axis for axis in axes.results if axis is not None]
+    run = torch.func.vmap(one, in_dims=(0, *axes.arguments), out_dims=tuple(outputs), randomness="different")
+    with warnings.catch_warnings(), sdpa_kernel(SDPBackend.MATH):  # the fused kernels cannot be mapped
+        warnings.filterwarnings("ignore", "There is a performance drop")  # mapped one by one is right, if slow
+        values = iter(run(copies, *leaves))
+    results, result_spec = shape
+    merged = [result if axis is None else next(values) for result, axis in zip(results, axes.results, strict=True)]
+    return pytree.tree_unflatten(merged, result_spec)
+
+
+def looped(shim: nn.Module, copies: dict[str, Tensor], arguments: Any, axes: Axes, count: int) -> Any:
+    """The module on one example after the other: for what cannot be mapped."""
+    leaves, spec = pytree.tree_flatten(arguments)
+    collected: list[list[Any]] = []
+    result_spec: Any = None
+    for row in range(count):
+        rows = [v if axis is None else v.narrow(axis, row, 1) for v, axis in zip(leaves, axes.arguments, strict=True)]
+        placed, named = pytree.tree_unflatten(rows, spec)
+        parameters = {name: copy[row] for name, copy in copies.items()}
+        results, result_spec = pytree.tree_flatten(torch.func.functional_call(shim, parameters, placed, named))
+        collected.append(results)
+    merged = [
+        values[0] if axis is None else torch.cat(values, axis)
+        for values, axis in zip(zip(*collected, strict=True), axes.results, strict=True)
+    ]
+    return pytree.tree_unflatten(merged, result_spec)

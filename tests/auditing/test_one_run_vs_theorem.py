@@ -1,0 +1,165 @@
+"""One-run audits against the theorems computed another way, against simulated attackers, and on bad input."""
+
+from __future__ import annotations
+
+import math
+
+import numpy as np
+import pytest
+from scipy import optimize, stats
+
+import hush
+from hush.auditing import Claim, one_run
+from hush.auditing.guesses import approximate_inverse, gaussian_inverse, is_possible, tail_of_pure
+from hush.auditing.one_run import bound_of, numbers_of_guesses, right
+
+
+def mean_query(canaries: int, noise: float, seed: int) -> tuple[np.ndarray, np.ndarray]:
+    """Orthogonal unit canaries, their noisy sum, and its product with each of them."""
+    random = np.random.default_rng(seed)
+    members = random.random(canaries) < 0.5
+    return members + noise * random.standard_normal(canaries), members
+
+
+def p_value(right: int, guesses: int, canaries: int, epsilon: float, delta: float) -> float:
+    """The theorem as it is printed, term by term."""
+    law = stats.binom(guesses, 1 / (1 + math.exp(-epsilon)))
+    i = np.arange(1, right + 1)
+    return law.sf(right - 1) + 2 * canaries * delta * np.max((law.sf(right - i - 1) - law.sf(right - 1)) / i)
+
+
+@pytest.mark.parametrize("noise", [0.5, 1.0])
+@pytest.mark.parametrize("delta", [1e-5, 1e-7])
+def test_mean_query_vs_theorem(noise: float, delta: float) -> None:
+    """1000 canaries, 100 guesses at each end fixed in advance: at least what the theorem says, and below the truth."""
+    scores, members = mean_query(1000, noise, 1)
+    claim = hush.Gaussian(noise)
+    report = one_run(scores, members, claim=claim, delta=delta, guesses=(100, 100))
+    ranked = members[np.argsort(-scores)]
+    correct = int(ranked[:100].sum() + (~ranked[-100:]).sum())
+    value = optimize.brentq(lambda e: p_value(correct, 200, 1000, e, delta) - 0.05, 0, 12, xtol=1e-5)
+    assert value - 1e-4 <= report.lower_bound <= claim.epsilon(delta=delta).upper
+
+
+@pytest.mark.parametrize(("right", "guesses"), [(60, 100), (95, 100), (1, 3), (50, 50)])
+@pytest.mark.parametrize("epsilon", [0.0, 0.7, 3.0])
+def test_tail_vs_terms(right: int, guesses: int, epsilon: float) -> None:
+    found = tail_of_pure(right, guesses, 200, epsilon=epsilon, delta=1e-6)
+    assert found == pytest.approx(min(1.0, p_value(right, guesses, 200, epsilon, 1e-6)), rel=1e-7)
+
+
+@pytest.mark.parametrize("mu", [0.0, 0.5, 1.5])
+@pytest.mark.parametrize("guesses", [(15, 15), (8, 8), (10, 0)])
+def test_tradeoff_theorem_vs_simulation(mu: float, guesses: tuple[int, int]) -> None:
+    """What an attacker on 30 independent Gaussian canaries reaches is never called impossible."""
+    random = np.random.default_rng(7)
+    runs, canaries = 20_000, 30
+    members = random.random((runs, canaries)) < 0.5
+    order = np.argsort(-(mu * members + random.standard_normal(members.shape)), axis=1)
+    ranked = np.take_along_axis(members, order, axis=1)
+    first, last = guesses
+    found = ranked[:, :first].sum(axis=1) + (~ranked[:, canaries - last :]).sum(axis=1)
+    for value in range(first + last + 1):
+        chance = np.mean(found >= value) - 4 * math.sqrt(0.25 / runs)
+        if chance > 0.001:
+            assert is_possible(value, first + last, canaries, chance, gaussian_inverse(mu), ())
+
+
+def test_tradeoff_theorem_vs_randomized_response() -> None:
+    """Independent coins kept with probability e^eps/(1 + e^eps) attain the pure bound; the other theorem allows it."""
+    epsilon, canaries = 1.0, 50
+    for value in (30, 37, 42, 46):
+        chance = stats.binom.sf(value - 1, canaries, 1 / (1 + math.exp(-epsilon)))
+        assert is_possible(value, canaries, canaries, chance, approximate_inverse(epsilon, 0.0), ())
+        assert not is_possible(value, canaries, canaries, min(8 * chance + 0.3, 1.0), approximate_inverse(0.1, 0.0), ())
+
+
+@pytest.mark.parametrize("claim", [hush.GaussianDP(1.0), hush.PureDP(1.0), hush.ApproxDP(1.0, 1e-5)], ids=str)
+def test_null_audits_vs_confidence(claim: hush.Mechanism) -> None:
+    random = np.random.default_rng(3)
+    alarms = 0
+    for _ in range(60):
+        scores, members = random.standard_normal(60), random.random(60) < 0.5
+        alarms += one_run(scores, members, claim=claim).lower_bound > 0
+    assert alarms <= stats.binom.ppf(0.999, 60, 0.05)
+
+
+@pytest.mark.parametrize(
+    ("mu", "claim", "delta"), [(1.0, hush.GaussianDP(1.0), None), (3.0, hush.GaussianDP(3.0), 1e-5)]
+)
+def test_bound_vs_truth(mu: float, claim: hush.Mechanism, delta: float | None) -> None:
+    stated = Claim.of(claim, delta)
+    above = 0
+    for seed in range(60):
+        scores, members = mean_query(200, 1 / mu, seed)
+        ranked = members[np.argsort(-scores)]
+        found = bound_of(right(ranked, (25, 25)), (25, 25), 200, stated, 0.05)
+        above += found > stated.value
+    assert above <= stats.binom.ppf(0.999, 60, 0.05)
+
+
+def test_no_noise_is_refuted() -> None:
+    scores, members = mean_query(1000, 0.01, 2)
+    report = one_run(scores, members, claim=hush.ApproxDP(2.0, 1e-6))
+    assert not report.survives
+    assert report.lower_bound > 4
+
+
+def test_more_numbers_of_guesses_cost_confidence() -> None:
+    shares = numbers_of_guesses(1000)
+    assert sum(shares.values()) == pytest.approx(1.0)
+    scores, members = mean_query(1000, 1.0, 5)
+    fixed = one_run(scores, members, claim=hush.GaussianDP(1.0), guesses=(63, 62)).lower_bound
+    chosen = [one_run(scores, members, claim=hush.GaussianDP(1.0), guesses=pair).lower_bound for pair in shares]
+    assert one_run(scores, members, claim=hush.GaussianDP(1.0)).lower_bound < max(chosen)
+    assert fixed > 0
+
+
+def test_fit_draws_fair_coins() -> None:
+    seen = []
+
+    def fit(included: np.ndarray) -> np.ndarray:
+        seen.append(included.copy())
+        return included + 0.3 * np.random.default_rng(1).standard_normal(len(included))
+
+    report = one_run(fit, 400, claim=hush.GaussianDP(1 / 0.3), source=hush.SeededSource(9))
+    assert len(seen) == 1
+    assert 150 < seen[0].sum() < 250
+    assert 0.5 < report.lower_bound < 1 / 0.3
+
+
+class TestBadInput:
+    scores, members = mean_query(100, 1.0, 1)
+
+    def test_ties_do_not_follow_the_order_of_the_file(self) -> None:
+        members = np.arange(100) < 50
+        report = one_run(np.zeros(100), members, claim=hush.PureDP(1.0))
+        assert report.verdict == "no evidence against the claim"
+
+    @pytest.mark.parametrize(
+        ("scores", "members", "match"),
+        [
+            (scores[:10], members[:10], "at least 20"),
+            (np.append(scores[:-1], math.nan), members, "no NaN"),
+            (scores, members[:50], "one label for each"),
+            (scores, None, "list of numbers"),
+            (scores, members * 2, "1 for a member"),
+            (scores, np.ones(100), "fair coin"),
+            ([["a"]], members, "list of numbers"),
+        ],
+    )
+    def test_named_errors(self, scores: object, members: object, match: str) -> None:
+        with pytest.raises(hush.InvalidParameter, match=match):
+            one_run(scores, members, claim=hush.PureDP(1.0))
+
+    @pytest.mark.parametrize("guesses", [(0, 0), (90, 90), (1.5, 2), 7, ("a", 1)])
+    def test_guesses(self, guesses: object) -> None:
+        with pytest.raises(hush.InvalidParameter, match="guesses"):
+            one_run(self.scores, self.members, claim=hush.PureDP(1.0), guesses=guesses)
+
+    def test_a_training_that_raises(self) -> None:
+        def broken(included: np.ndarray) -> np.ndarray:
+            raise RuntimeError("row 7")
+
+        with pytest.raises(hush.InvalidParameter, match="a training that runs; got fit='RuntimeError'"):
+            one_run(broken, 100, claim=hush.PureDP(1.0))

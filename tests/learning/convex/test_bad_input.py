@@ -1,0 +1,181 @@
+"""Faults of parameters and schema raise before any draw; values inside the data never do, nor do they steer draws."""
+
+from __future__ import annotations
+
+import numpy as np
+import pytest
+
+import hush
+from hush import learning
+
+GOOD = {"data_norm": 1.0, "classes": [0, 1], "epsilon": 1.0, "delta": 1e-5, "examples": 50}
+QUICK = learning.FullBatchGradient(steps=20)
+METHODS = ["gradient", "objective", "output", "sgd", "iterate"]
+
+
+class Recorder(hush.Source):
+    """Counts words, so that two runs can be compared."""
+
+    private = True
+
+    def __init__(self) -> None:
+        self.inner, self.asked = hush.SeededSource(1), []
+
+    def words(self, count: int):
+        self.asked.append(count)
+        return self.inner.words(count)
+
+
+def table(count=50, columns=3):
+    return np.random.default_rng(0).normal(size=(count, columns)), np.arange(count) % 2
+
+
+@pytest.mark.parametrize(
+    "wrong",
+    [
+        {"data_norm": None},
+        {"data_norm": 0},
+        {"data_norm": float("nan")},
+        {"data_norm": "1"},
+        {"classes": None},
+        {"classes": [1]},
+        {"classes": "all"},
+        {"classes": ["a", "b"]},
+        {"epsilon": 0},
+        {"epsilon": -1},
+        {"epsilon": float("inf")},
+        {"epsilon": True},
+        {"delta": 1.0},
+        {"delta": -1e-9},
+        {"delta": 0.0},
+        {"method": "adam"},
+        {"method": None},
+        {"examples": 0},
+        {"examples": 2.5},
+        {"regularization": -1},
+        {"regularization": float("nan")},
+        {"private": "no"},
+        {"source": 7},
+        {"method": "sgd", "examples": None},
+        {"method": "output", "examples": None},
+        {"method": "objective", "examples": None},
+        {"method": "iterate", "delta": 0.0},
+    ],
+    ids=str,
+)
+def test_parameters_raise_before_any_draw(wrong) -> None:
+    source = Recorder()
+    model = learning.LogisticRegression(**{**GOOD, "source": source, **wrong})
+    with pytest.raises(hush.InvalidParameter):
+        model.fit(*table())
+    assert not source.asked
+
+
+@pytest.mark.parametrize("bounds", [None, 3, (1,), (2, 1), (0, float("nan")), (0, float("inf")), ("a", "b")])
+def test_target_bounds(bounds) -> None:
+    with pytest.raises(hush.InvalidParameter):
+        learning.LinearRegression(data_norm=1.0, target_bounds=bounds).fit(*table())
+
+
+@pytest.mark.parametrize(
+    "build",
+    [
+        lambda: learning.FullBatchGradient(steps=0),
+        lambda: learning.FullBatchGradient(steps=2.5),
+        lambda: learning.FullBatchGradient(clip=0),
+        lambda: learning.FullBatchGradient(clip=5),
+        lambda: learning.FullBatchGradient(momentum=1),
+        lambda: learning.PoissonGradient(batch_size=0),
+        lambda: learning.PoissonGradient(epochs=0),
+        lambda: learning.PoissonGradient(clip=float("inf")),
+    ],
+)
+def test_methods(build) -> None:
+    with pytest.raises(hush.InvalidParameter):
+        build()
+
+
+@pytest.mark.parametrize("method", METHODS)
+@pytest.mark.parametrize("delta", [1e-5, 0.0])
+def test_values_never_raise_and_never_steer_the_draws(method, delta) -> None:
+    """Other values in some records: as many words are drawn, in the same order, unless noise itself asks for more."""
+    if delta == 0 and method not in ("objective", "output"):
+        return
+    if method == "sgd":
+        method = learning.PoissonGradient(batch_size=10, epochs=2)
+    rows, labels = table()
+    wild, other = rows.copy(), labels.copy()
+    wild[3], wild[4, 1], wild[5], wild[6] = np.nan, np.inf, 1e308, 0.0
+    other[7] = 99
+    asked = []
+    for data in ((rows, labels), (wild, other)):
+        source = Recorder()
+        model = learning.LogisticRegression(**{**GOOD, "delta": delta, "method": method, "source": source})
+        model.fit(*data)
+        assert np.isfinite(model.coef_).all()
+        asked.append(source.asked)
+    assert asked[0] == asked[1]
+
+
+@pytest.mark.parametrize("bad", [np.nan, np.inf, -np.inf])
+def test_bad_rows_have_no_influence(bad) -> None:
+    rows, labels = table()
+    without = np.delete(rows, 3, axis=0), np.delete(labels, 3)
+    spoiled = rows.copy()
+    spoiled[3, 1] = bad
+    model = learning.LogisticRegression(**{**GOOD, "source": hush.SeededSource(1), "method": QUICK})
+    assert np.array_equal(model.fit(spoiled, labels).coef_, model.fit(*without).coef_)
+    unknown = labels.copy()
+    unknown[3] = 5
+    assert np.array_equal(model.fit(rows, unknown).coef_, model.fit(*without).coef_)
+
+
+def test_targets_that_are_no_numbers_or_out_of_bounds() -> None:
+    rows, _ = table()
+    target = np.linspace(-1, 1, 50)
+    model = learning.LinearRegression(
+        data_norm=1.0,
+        target_bounds=(-1, 1),
+        examples=50,
+        source=hush.SeededSource(1),
+        epsilon=5.0,
+        delta=1e-5,
+        method=QUICK,
+    )
+    wild, tame = target.copy(), target.copy()
+    wild[:2], tame[:2] = np.inf, 1.0
+    assert np.array_equal(model.fit(rows, wild).coef_, model.fit(rows, tame).coef_)
+    hole = target.copy()
+    hole[0] = np.nan
+    assert np.array_equal(model.fit(rows, hole).coef_, model.fit(rows[1:], target[1:]).coef_)
+
+
+@pytest.mark.parametrize("count", [0, 1, 2])
+@pytest.mark.parametrize("method", METHODS)
+def test_tiny_data(count, method) -> None:
+    rows, labels = table()
+    model = learning.LogisticRegression(**{**GOOD, "method": method}).fit(rows[:count], labels[:count])
+    assert model.predict(rows).shape == (50,)
+
+
+def test_one_class_in_the_data() -> None:
+    rows, _ = table()
+    model = learning.LogisticRegression(**{**GOOD, "epsilon": 50.0}).fit(rows, np.ones(50, dtype=int))
+    assert model.score(rows, np.ones(50)) > 0.9
+
+
+def test_schema_of_the_table() -> None:
+    model = learning.LogisticRegression(**GOOD)
+    for rows in (np.ones(50), np.ones((49, 3)), np.ones((50, 0)), np.full((50, 3), "x")):
+        with pytest.raises(ValueError):
+            model.fit(rows, np.arange(50) % 2)
+    with pytest.raises(ValueError, match="features"):
+        model.fit(*table()).predict(np.ones((2, 4)))
+
+
+def test_messages_hold_no_private_value() -> None:
+    rows, labels = table()
+    rows[0, 0] = 123456.789
+    with pytest.raises(hush.InvalidParameter) as caught:
+        learning.LogisticRegression(**{**GOOD, "classes": ["a", "b"]}).fit(rows, labels)
+    assert "123456" not in str(caught.value)
