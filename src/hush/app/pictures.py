@@ -6,7 +6,7 @@ import json
 import math
 import sys
 from argparse import Namespace
-from collections.abc import Callable, Iterable, Iterator
+from collections.abc import Callable, Iterable, Iterator, Mapping
 from pathlib import Path
 
 import hush
@@ -134,7 +134,7 @@ def _figures(arguments: Namespace) -> str:
     return _json({"files": [str(path) for path in made]}) if arguments.json else "\n".join(map(str, made))
 
 
-Figures = tuple[dict[str, Callable[[], Picture]], Callable[[], dict[str, str]]]
+Figures = tuple[Mapping[str, Callable[[], Picture]], Callable[[], dict[str, str]]]
 """Charts by their names, and the tables that go with them."""
 
 
