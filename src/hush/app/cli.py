@@ -28,6 +28,7 @@ examples:
   hush figures pictures
   hush figures --accuracy pictures
   hush plan median --population 10001 --bounds 0 2000 --epsilon 0.5 --delta 1e-6 --model "lognormal 5 0.5"
+  hush audit scores canaries.csv --claim "gdp 2"
   hush release median data.parquet --column income --bounds 0 2000 --epsilon 1 --sample 0.01
   hush compare --noise 1.0 --steps 1000 --epochs 1 --delta 1e-6 --chart schemes.svg
 
@@ -145,6 +146,7 @@ def parser() -> Parser:
     _add_figures(command("figures", "the pictures of the documentation", training=False))
     _add_iterate(commands)
     _add_plan(commands)
+    _add_audit(commands)
     _add_release(commands)
     return top
 
@@ -161,6 +163,12 @@ def _add_plan(commands: argparse._SubParsersAction) -> None:
         formatter_class=argparse.RawDescriptionHelpFormatter,
     )
     plan_options.add_options(added)
+
+
+def _add_audit(commands: argparse._SubParsersAction) -> None:
+    from hush.app import audit_options
+
+    audit_options.add_audit(commands)
 
 
 def _add_iterate(commands: argparse._SubParsersAction) -> None:

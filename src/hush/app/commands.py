@@ -22,6 +22,10 @@ def run(arguments: Namespace) -> str:
         from hush.app import pictures
 
         return pictures.run(arguments)
+    if arguments.command == "audit":
+        from hush.app import audit
+
+        return audit.run(arguments)
     return {
         "epsilon": _epsilon,
         "delta": _delta,

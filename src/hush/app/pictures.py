@@ -56,7 +56,7 @@ def _chosen(arguments: Namespace) -> dict[str, object]:
 
 
 def saved(chart: Picture, path: str | Path) -> None:
-    """Write the picture; a place that cannot be written is an error with a name."""
+    """Write a picture; a file that cannot be written is a named error."""
     try:
         chart.save(path)
     except OSError as reason:
@@ -125,7 +125,7 @@ def _figures(arguments: Namespace) -> str:
     except OSError as reason:
         raise InvalidParameter("hush figures", "a directory", directory=str(directory)) from reason
     made = []
-    for name in _progress(names):
+    for name in progress(names, "hush figures"):
         made.append(directory / f"{name}.{arguments.format}")
         saved(charts[name](), made[-1])
     for name, text in ({} if arguments.only else tables()).items():
@@ -151,13 +151,13 @@ def _accuracy() -> Figures:
     return found.charts(), found.tables
 
 
-def _progress(names: list[str]) -> Iterator[str]:
+def progress(names: list[str], who: str) -> Iterator[str]:
     """Each name, with a bar on the terminal's error stream while it is worked on."""
     try:
         from rich.console import Console
         from rich.progress import Progress
     except ImportError as reason:
-        raise NotInstalled("hush figures", "rich", "app") from reason
+        raise NotInstalled(who, "rich", "app") from reason
     console = Console(stderr=True)
     with Progress(console=console, transient=True, disable=not console.is_terminal) as progress:
         task = progress.add_task("", total=len(names))

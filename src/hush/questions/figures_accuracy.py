@@ -59,10 +59,10 @@ class Accuracy:
             found[f"accuracy-best-rate-{population.name}"] = lambda p=population: self._best_rates(p)
         return found
 
-    def _setting(self, population: Population, more: str = "") -> str:
+    def _setting(self, population: Population, more: str = f"δ = {DELTA:g}") -> str:
         return (
-            f"{population.words}; N = {self.experiment.size}, δ = {DELTA:g}, {self.experiment.repeats} samples without "
-            f"replacement, replace one record{more}"
+            f"{population.words}; N = {self.experiment.size}, {self.experiment.repeats} samples without replacement, "
+            f"replace one record; {more}"
         )
 
     def _mean_chart(self) -> Chart:
@@ -73,7 +73,7 @@ class Accuracy:
                 label = f"ε = {epsilon:g}" + (", simulated" if stroke is Stroke.DOTTED else "")
                 lines.append(Line(label, x, y, stroke=stroke))
         y_axis = Axis("mean squared error", log=True)
-        said = self._setting(POPULATIONS[0], "; Laplace noise, pure ε")
+        said = self._setting(POPULATIONS[0], "Laplace noise, δ = 0")
         return Chart("A mean gains nothing from a sample", said, RATE, y_axis, tuple(lines))
 
     def _median_chart(self, population: Population, mechanism: str) -> Chart:
@@ -84,7 +84,8 @@ class Accuracy:
             x, y = _points(cells, mechanism, epsilon, "clamped")
             lines.append(Line(f"ε = {epsilon:g}, clamped", x, y, stroke=Stroke.DOTTED))
         title = f"Median by {mechanism}"
-        return Chart(title, self._setting(population), RATE, Axis("mean squared error", log=True), tuple(lines))
+        said = self._setting(population, "δ = 0") if mechanism == EXPONENTIAL else self._setting(population)
+        return Chart(title, said, RATE, Axis("mean squared error", log=True), tuple(lines))
 
     def _ratio_chart(self, population: Population) -> Chart:
         lines = []
@@ -93,7 +94,7 @@ class Accuracy:
             x, y = tuple(cell.rate for cell in cells), tuple(cell.ratio[0] for cell in cells if cell.ratio)
             lines.append(Line(f"ε = {epsilon:g}", x, y))
         lines.append(Line("no change", (min(self.experiment.rates), 1.0), (1.0, 1.0), stroke=Stroke.DOTTED))
-        said = self._setting(population, "; mean over the samples, textbook β")
+        said = self._setting(population, f"mean over the samples, textbook β, δ = {DELTA:g}")
         y_axis = Axis("smooth sensitivity, sample / population", log=True)
         return Chart("Is the sensitivity smaller in a sample?", said, RATE, y_axis, tuple(lines))
 
