@@ -11,7 +11,7 @@ RELEASES_READY := $(RELEASES)/.ready
 RUN := --noise 1.0 --rate 0.01 --steps 10000 --delta 1e-5
 
 .DEFAULT_GOAL := help
-.PHONY: help setup demo test check bench clean
+.PHONY: help setup demo test audit mutants check bench clean
 
 help: ## list the targets
 	@awk -F ':.*## ' '/^[a-z]+:.*## / {printf "  %-8s %s\n", $$1, $$2}' $(MAKEFILE_LIST)
@@ -32,6 +32,13 @@ demo: setup ## account for, calibrate and explain one training run
 
 test: setup ## run the tests and doctests on every core
 	OPENBLAS_NUM_THREADS=1 $(BIN)/pytest -n auto
+
+audit: setup ## the slow tier: every mechanism and release audited, all mutants with what caught each
+	OPENBLAS_NUM_THREADS=1 $(BIN)/pytest -n auto -m slow
+	OPENBLAS_NUM_THREADS=1 $(BIN)/python -m tests.mutants
+
+mutants: setup ## known privacy bugs, and what catches each
+	OPENBLAS_NUM_THREADS=1 $(BIN)/python -m tests.mutants
 
 check: setup ## lint, formatting, types and the import layers
 	$(BIN)/ruff check .
