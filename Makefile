@@ -45,6 +45,7 @@ bench: $(BENCH_READY) $(ALLOCATION_READY) $(RELEASES_READY) ## compare with othe
 	$(ALLOCATION)/bin/python bench/allocation.py
 	$(RELEASES)/bin/python bench/noise.py
 	$(RELEASES)/bin/python bench/releases.py
+	$(RELEASES)/bin/python bench/estimators.py $(BENCH)/bin/python
 
 # Here too torch goes first.
 $(BENCH_READY): pyproject.toml bench/requirements.txt
