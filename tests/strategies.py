@@ -190,6 +190,21 @@ def scheme(random: Random) -> Scheme:
     return hush.Poisson(rate=rate(random)) if random.random() < 0.5 else random.choice(options)()
 
 
+def sampled(random: Random, inner: Mechanism) -> Mechanism:
+    """The mechanism on a sample; where it was stated for a number of records, a sample of that size."""
+    numbers = sorted(inner.populations)
+    chosen = scheme(random)
+    if len(numbers) == 1:
+        size = numbers[0]
+        kind = random.choice([hush.WithoutReplacement, hush.WithReplacement])
+        chosen = random.choice([kind(size, size * random.randint(1, 30)), hush.ShuffledBatches(random.randint(1, 50))])
+    elif numbers:
+        chosen = hush.ShuffledBatches(random.randint(1, 50))
+    if inner.no_secret_sample and not isinstance(chosen, hush.Allocation):
+        chosen = hush.Revealed(chosen)
+    return inner.on(chosen)
+
+
 def expression(random: Random, relation: Relation, depth: int) -> Mechanism:
     """Anything that can be written down, so many combinators deep; some of it is covered by no theorem."""
     if depth == 0:
@@ -200,7 +215,7 @@ def expression(random: Random, relation: Relation, depth: int) -> Mechanism:
         return expression(random, Relation.ADD_REMOVE, depth - 1).under(Relation.REPLACE)
     inner = expression(random, relation, depth - 1)
     if verb == "on":
-        return inner.on(scheme(random))
+        return sampled(random, inner)
     if verb == "repeat":
         return inner.repeat(random.randint(0, 12))
     if verb == "group":

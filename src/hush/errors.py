@@ -3,7 +3,8 @@
 HushError
 |-- InvalidParameter   a value breaks a stated rule: the message has field, rule and value
 |-- NotCovered         no theorem is known for this; the message says which one is missing, and what is covered
-`-- NotInstalled       an optional package is missing; the message says how to get it
+|-- NotInstalled       an optional package is missing; the message says how to get it
+`-- Contradiction      two certificates exclude each other: a fault in hush, which gives no answer then
 
 """
 
@@ -42,3 +43,15 @@ class NotInstalled(HushError):
 
     def __init__(self, who: str, package: str, extra: str) -> None:
         super().__init__(f"{who} needs the package {package}: pip install 'hush[{extra}]'")
+
+
+class Contradiction(HushError):
+    """A lower bound is above an upper one by more than rounding: one of them is wrong, so neither is returned.
+
+    >>> raise Contradiction(2.0, 1.0)
+    Traceback (most recent call last):
+    hush.errors.Contradiction: A lower bound of 2 contradicts an upper bound of 1: please report this.
+    """
+
+    def __init__(self, lower: float, upper: float) -> None:
+        super().__init__(f"A lower bound of {lower:g} contradicts an upper bound of {upper:g}: please report this.")

@@ -3,7 +3,7 @@
 from hush.curves.bound import Bound
 from hush.curves.relation import Relation
 from hush.curves.renyi import RenyiCurve
-from hush.errors import HushError, InvalidParameter, NotCovered, NotInstalled
+from hush.errors import Contradiction, HushError, InvalidParameter, NotCovered, NotInstalled
 from hush.mechanisms.allocation import Allocated, Allocation
 from hush.mechanisms.batches import Revealed, ShuffledBatches
 from hush.mechanisms.choice import Exponential, RandomizedResponse, ReportNoisyMax
@@ -45,6 +45,7 @@ __all__ = [
     "Bound",
     "Calibration",
     "Compositions",
+    "Contradiction",
     "ConvexLoss",
     "CyclicGradientDescent",
     "DiscreteGaussian",

@@ -147,13 +147,15 @@ def test_what_has_no_theorem() -> None:
     cyclic = hush.CyclicGradientDescent(**CYCLIC)  # type: ignore[arg-type]
     stop = hush.OnePassGradientDescent(**PASS).stopped_at_random()  # type: ignore[arg-type]
     for ask in (
-        lambda: run.on(Poisson(rate=0.1)).epsilon(delta=1e-6),
+        lambda: cyclic.on(hush.WithoutReplacement(size=12, population=100)),
         lambda: stop.group(2).epsilon(delta=1e-6),
         lambda: run.under(Relation.ADD_REMOVE),
         lambda: run.beside(run),
     ):
         with pytest.raises(NotCovered, match=r"\w+ \w+ \w+"):
             ask()
+    with pytest.raises(InvalidParameter, match="any number of records"):
+        run.on(Poisson(rate=0.1))
     # no pair, and nothing that attains it; the Rényi curve of the group still bounds it
     huge = hush.NoisyIteration(sensitivities=[1e9], deviations=1e-9, contractions=1)
     for mechanism in (run.group(11), cyclic.group(5), huge):

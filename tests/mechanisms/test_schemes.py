@@ -147,10 +147,6 @@ UNCOVERED: dict[str, tuple[hush.Mechanism, str]] = {
     "with replacement, add or remove": (Gaussian(1.0).on(WithReplacement(1, 9)), "Poisson"),
     "known sample, add or remove": (Gaussian(1.0).on(Revealed(Poisson(rate=0.1))), "secret"),
     "group in shuffled batches": (Gaussian(1.0).on(ShuffledBatches(9)).group(2), "Poisson"),
-    "fixed size from a random number": (
-        Gaussian(1.0).on(WithoutReplacement(1, 9)).on(Poisson(rate=0.5)).under(REPLACE),
-        "Poisson",
-    ),
     "replace-one noise under Poisson": (Gaussian(1.0, REPLACE).on(Poisson(rate=0.1)), "ADD_REMOVE"),
     "many copies": (Gaussian(1.0, REPLACE).on(WithReplacement(10**6, 9)), "WithoutReplacement"),
     "allocation, replaced": (Gaussian(1.0).on(Allocation(steps=9)).under(REPLACE), "Poisson"),
@@ -181,6 +177,10 @@ BAD: dict[str, tuple[Callable[[], object], str]] = {
     "mixed relations": (
         lambda: Gaussian(1.0).on(Poisson(rate=0.1)).then(Gaussian(1.0, REPLACE).on(WithoutReplacement(1, 9))),
         "relations",
+    ),
+    "fixed size from a random number": (
+        lambda: Gaussian(1.0).on(WithoutReplacement(1, 9)).on(Poisson(rate=0.5)),
+        "any number of records",
     ),
     "a population that is not the one accounted for": (lambda: WithoutReplacement(1, 9).draw(10), "population=10"),
 }

@@ -76,3 +76,30 @@ def test_deltas_beyond_the_table_have_no_lower_bound() -> None:
             totals = pair.tails(np.array([-1e9]))  # type: ignore[attr-defined]
             assert totals[0][0] == pytest.approx(1.0, abs=1e-12)
             assert totals[1][0] <= 1 + 1e-12
+
+
+@pytest.mark.parametrize("rate", [0.5, 0.01])
+def test_sampled_in_both_directions(rate: float) -> None:
+    """Adding a record on a sample has losses of at most -log(1 - rate), reached where the table ends."""
+    step = hush.Skellam(3.0, 2).on(hush.Poisson(rate=rate))
+    one, none = (0.0, 1.0), (1.0,)
+    with mpmath.mp.workdps(40):
+        p, q = masses(3.0, 2)
+        mixed = [(1 - rate) * b + rate * a for a, b in zip(p, q, strict=True)]
+        for epsilon in (0.0, 0.3, 0.9 * -math.log1p(-rate), 0.999 * -math.log1p(-rate)):
+            for above, below, removed, added in ((mixed, q, one, none), (q, mixed, none, one)):
+                excess = [a - mpmath.exp(epsilon) * b for a, b in zip(above, below, strict=True)]
+                total = mpmath.fsum(e for e in excess if e > 0)
+                low, high = step.pair(removed, added).log_delta(epsilon)
+                truth = float(mpmath.log(total)) if total > 0 else -math.inf
+                assert low - 1e-9 <= truth <= high + 1e-9 or max(low, truth) < math.log(1e-270)
+                assert step.pair(removed, added).cut
+
+
+@pytest.mark.parametrize("delta", [1e-272, 1e-289, 1e-291, 1e-300, 0.0])
+def test_no_lower_bound_comes_from_the_end_of_a_table(delta: float) -> None:
+    step = hush.Skellam(3.0, 2).on(hush.Poisson(rate=0.5))
+    for mechanism in (step, step.repeat(3), hush.Skellam(3.0, 2), step.then(hush.Laplace(3.0))):
+        assert mechanism.epsilon(delta=delta).lower == 0
+    assert step.log_delta(epsilon=30.0).lower == -math.inf
+    assert step.epsilon(delta=1e-200).lower > 0

@@ -98,6 +98,13 @@ def test_units_are_bounded_across_batches(source: Any) -> None:
     assert sampled.mechanism.epsilon(delta=0).upper == pytest.approx(3 * one)
 
 
+@pytest.mark.parametrize("at_once", [10, 10_000])
+def test_large_and_small_row_groups(at_once: int, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(files, "AT_ONCE", at_once)
+    monkeypatch.setattr(files, "BATCH", 100)
+    assert np.array_equal(releases.table(parquet(tmp_path), column="income").array(), INCOME, equal_nan=True)
+
+
 def test_units_need_add_remove() -> None:
     table = releases.table(COLUMNS, column="income", unit="who", max_contributions=3)
     query = releases.Sum(bounds=(0, 1), epsilon=1.0, relation=hush.Relation.REPLACE)

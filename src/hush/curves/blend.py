@@ -33,6 +33,10 @@ class Blend(Pair):
         return cls(kept, idle)
 
     @property
+    def cut(self) -> bool:
+        return any(pair.cut for pair, _ in self.parts)
+
+    @property
     def infinite(self) -> float:
         return math.fsum(weight * pair.infinite for pair, weight in self.parts)
 

@@ -29,6 +29,8 @@ class FinitePair(Pair):
     lattice: float | None = None
     blur: float = 0.0
     """Relative rounding error of the losses; 0 where they are what was stated."""
+    cut: bool = False  # type: ignore[assignment]
+    """Whether the mass at infinity stands for the end of a table."""
 
     @property
     def key(self) -> tuple[object, ...]:
@@ -56,7 +58,9 @@ class FinitePair(Pair):
         return cls._sorted(losses, p[both], float(p[q == 0].sum()), float(q[p == 0].sum()), blur=BLUR)
 
     @classmethod
-    def _sorted(cls, losses: Array, mass: Array, top: float, bottom: float, blur: float = 0.0) -> FinitePair:
+    def _sorted(
+        cls, losses: Array, mass: Array, top: float, bottom: float, blur: float = 0.0, cut: bool = False
+    ) -> FinitePair:
         order = np.argsort(losses, kind="stable")
         losses, mass = losses[order], mass[order]
         lattice = None
@@ -64,7 +68,7 @@ class FinitePair(Pair):
             lattice = float(losses[1] - losses[0])
         if len(losses) == 1:
             lattice = 1.0
-        return cls(losses, mass, top, bottom, lattice, blur)
+        return cls(losses, mass, top, bottom, lattice, blur, cut)
 
     @classmethod
     def from_profile(cls, epsilons: Array, deltas: Array) -> FinitePair:
@@ -107,7 +111,9 @@ class FinitePair(Pair):
         if self.at_minus_infinity > 0 and rate < 1:
             losses = np.append(losses, math.log1p(-rate))
             mass = np.append(mass, (1 - rate) * self.at_minus_infinity)
-        return self._sorted(losses, mass, rate * self.at_infinity, 0.0, BLUR)
+        # relative errors of the losses grow by at most 1 + loss: the mixed one may be like the exponential of it
+        blur = BLUR + self.blur * (1 + float(np.abs(self.losses).max(initial=0.0)))
+        return self._sorted(losses, mass, rate * self.at_infinity, 0.0, blur, self.cut)
 
     def mix_both(self, rate: float) -> Pair:
         """The upper half of the mix, its mirror, and what is left at loss 0."""
@@ -122,7 +128,8 @@ class FinitePair(Pair):
             np.concatenate([mirror[::-1], [max(rest, 1e-300)], mass]),
             mixed.at_infinity,
             mixed.at_infinity,
-            blur=BLUR,
+            blur=mixed.blur,
+            cut=self.cut,
         )
 
     def swap(self) -> FinitePair:
@@ -132,6 +139,8 @@ class FinitePair(Pair):
             self.at_minus_infinity,
             self.at_infinity,
             self.lattice,
+            self.blur,
+            self.cut,
         )
 
     def law(self) -> Law:

@@ -42,6 +42,10 @@ class Folded(Pair):
     rate: float
 
     @property
+    def cut(self) -> bool:
+        return self.base.cut
+
+    @property
     def infinite(self) -> float:
         return self.rate * self.base.infinite
 

@@ -25,6 +25,10 @@ class Lowest(Pair):
         return self.parts
 
     @property
+    def cut(self) -> bool:
+        return any(part.cut for part in self.parts)
+
+    @property
     def infinite(self) -> float:
         return min(part.infinite for part in self.parts)
 

@@ -15,14 +15,37 @@ from functools import cache
 import numpy as np
 
 from hush.curves.renyi import RenyiCurve
-from hush.errors import NotCovered
+from hush.errors import Contradiction, NotCovered
 from hush.numerics.grid import cell_masses
 from hush.numerics.law import UNIT, Array, Law
 from hush.numerics.logspace import log1p
 from hush.numerics.roots import decreasing_root
 
+ROUNDING = 1e-5
+"""Ends of an interval may cross by this, relatively."""
+BEYOND = -690.0
+CUT_OFF = 1e-270
+"""Lower bounds on deltas below this are not taken from pairs whose table was cut."""
 Interval = tuple[float, float]
 """Certified lower and upper bound."""
+
+
+def agreed_epsilon(low: float, high: float) -> Interval:
+    """Two ends that were found in different ways; if they cross by more than rounding, one of them is wrong."""
+    if low > high * (1 + ROUNDING) + 1e-12:
+        raise Contradiction(low, high)
+    return min(low, high), max(low, high)
+
+
+def agreed_log_delta(low: float, high: float) -> Interval:
+    """The same for logs of delta; those that are beyond floats say nothing.
+
+    >>> agreed_log_delta(-3.0, -3.0000001)
+    (-3.0000001, -3.0)
+    """
+    if low > max(high + ROUNDING * (1 + abs(high)), BEYOND):
+        raise Contradiction(low, high)
+    return min(low, high), max(low, high)
 
 
 def exact(value: float) -> Interval:
@@ -37,6 +60,11 @@ class Pair(ABC):
     def infinite(self) -> float:
         """P-mass where Q has none: the loss is +infinity there."""
         return 0.0
+
+    @property
+    def cut(self) -> bool:
+        """Whether mass below CUT_OFF stands for the end of a table: what it adds counts in upper bounds alone."""
+        return False
 
     @abstractmethod
     def log_delta(self, epsilon: float, tolerance: float = 1e-9) -> Interval:

@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from hush.curves.normal import NormalPair
-from hush.curves.pair import Interval, Pair, Share, exact
+from hush.curves.pair import Interval, Pair, Share, agreed_epsilon, agreed_log_delta, exact
 from hush.curves.renyi import ZERO, RenyiCurve
 from hush.curves.routes import FULL, QUICK, ContourRoute, DirectRoute, GridRoute, RenyiRoute, Route
 from hush.errors import NotCovered
@@ -64,6 +64,10 @@ class Product(Pair):
         if len(merged) == 1 and merged[0][1] == 1:
             return merged[0][0]
         return cls(merged)
+
+    @property
+    def cut(self) -> bool:
+        return any(pair.cut for pair, _ in self.parts)
 
     @property
     def infinite(self) -> float:
@@ -144,11 +148,11 @@ class Product(Pair):
             a, b = route.log_delta(epsilon, tolerance)
             low, high = max(low, a), min(high, b)
             if high - low <= tolerance:
-                return min(low, high), high
+                return agreed_log_delta(low, high)
         if high - low > NEAR and low > -600 and epsilon > 0 and not common_lattice(self.laws):
             a, b = ContourRoute(self.laws).refine_log_delta(epsilon, tolerance, low)
             low, high = max(low, a), min(high, b)
-        return min(low, high), high
+        return agreed_log_delta(low, high)
 
     @cached_property
     def analytic(self) -> bool:
@@ -163,6 +167,12 @@ class Product(Pair):
         """The largest finite loss of the whole, infinity where it has none."""
         top = sum(n * (_largest_atom(pair.law()) if pair.infinite else pair.max_loss) for pair, n in self.parts)
         return top + 4 * UNIT * abs(top)
+
+    @property
+    def max_loss(self) -> float:
+        """Losses add."""
+        top = sum(n * pair.max_loss for pair, n in self.parts)
+        return math.inf if self.infinite else max(top + 4 * UNIT * abs(top), 0.0)
 
     def _ends(self, epsilon: float) -> Interval:
         """What is known without work: 0 past the largest loss, 1 - delta <= E e^{-b(L - eps)} far below the mean."""
@@ -210,11 +220,11 @@ class Product(Pair):
             a, b = route.epsilon(target, tolerance, floor)
             low, high = max(low, a), min(high, b)
             if high <= floor or high - low <= tolerance * high < math.inf:
-                return min(low, high), high
+                return agreed_epsilon(low, high)
         if not high - low < NEAR * high and not common_lattice(self.laws):
             a, b = ContourRoute(self.laws).refine_epsilon(target, tolerance, low)
             low, high = max(low, a), min(high, b)
-        return min(low, high), high
+        return agreed_epsilon(low, high)
 
     def _negligible(self, log_delta: float) -> bool:
         """Whether delta(0) is certainly below: total variations add; and Pinsker, sqrt(KL/2)."""
@@ -276,6 +286,10 @@ class Mixed(Pair):
 
     base: Pair
     share: Share
+
+    @property
+    def cut(self) -> bool:
+        return self.base.cut
 
     @property
     def infinite(self) -> float:
@@ -344,6 +358,10 @@ class Largest(Pair):
         return distinct[0] if len(distinct) == 1 else cls(distinct)
 
     @property
+    def cut(self) -> bool:
+        return any(part.cut for part in self.parts)
+
+    @property
     def infinite(self) -> float:
         return max(part.infinite for part in self.parts)
 
@@ -367,6 +385,10 @@ class Largest(Pair):
 
     def curve(self) -> RenyiCurve:
         return RenyiCurve.largest(part.curve() for part in self.parts)
+
+    @property
+    def max_loss(self) -> float:
+        return max(part.max_loss for part in self.parts)
 
     def sketched(self) -> Pair:
         return Largest(tuple(part.sketched() for part in self.parts))

@@ -12,7 +12,7 @@ from scipy import special
 
 from hush.curves.finite import FinitePair
 from hush.curves.multiset import Multiset, Profile, clone
-from hush.curves.pair import Interval, Pair, Share, exact
+from hush.curves.pair import Interval, Pair, Share, agreed_epsilon, agreed_log_delta, exact
 from hush.curves.product import Mixed
 from hush.errors import InvalidParameter, NotCovered
 from hush.numerics.binomial import log_pmf, window
@@ -69,7 +69,7 @@ class ShuffledPair(Pair):
         if epsilon >= self.largest:
             return exact(-math.inf)
         high = self._upper(epsilon, tolerance)
-        return min(self._lower(epsilon, tolerance), high), high
+        return agreed_log_delta(self._lower(epsilon, tolerance), high)
 
     def _upper(self, epsilon: float, tolerance: float) -> float:
         return min(0.0, *(bound.log_delta(epsilon, tolerance)[1] for _, bound in self.above))
@@ -88,7 +88,7 @@ class ShuffledPair(Pair):
             return self.largest, self.largest
         low = self._root(self._lower, log_delta, tolerance)[0]
         high = self._root(self._upper, log_delta, tolerance, low)[1]
-        return min(low, high), high
+        return agreed_epsilon(low, high)
 
     def epsilon_by(self, bound: Profile, log_delta: float, tolerance: float = 1e-6) -> Interval:
         """What one certificate says: the ends at which its lower and its upper bound on delta cross."""

@@ -10,7 +10,7 @@ import numpy as np
 
 from hush.curves import enclosure
 from hush.curves.finite import FinitePair
-from hush.curves.pair import Interval, Pair
+from hush.curves.pair import Interval, Pair, agreed_epsilon, agreed_log_delta
 from hush.curves.product import Product
 from hush.curves.routes import QUICK, GridRoute, Parts
 from hush.curves.table import tabulate
@@ -62,7 +62,7 @@ class Tabled:
                 cut = max(cut, min(low, -1.0))
         if self.cover and high - low > NEAR:
             high = min(high, self.cover.log_delta(epsilon, 1e-4)[1])
-        return min(low, high), high
+        return agreed_log_delta(low, high)
 
     def epsilon(self, log_delta: float) -> Interval:
         """Bounds on epsilon."""
@@ -78,7 +78,7 @@ class Tabled:
             low, high = (low, min(high, found[1])) if side else (max(low, found[0]), high)
         if self.cover and not high - low < NEAR * high:
             high = min(high, self.cover.epsilon(log_delta, 1e-4)[1])
-        return min(low, high), high
+        return agreed_epsilon(low, high)
 
 
 def has_law(pair: Pair) -> bool:

@@ -50,6 +50,21 @@ class ShuffledBatches(OneSample):
         population = count("ShuffledBatches.draw", 0, population=population)
         return np.array_split(order(source_or_secure(source), population), self.steps)
 
+    def fitting(self, mechanism: Mechanism) -> Mechanism:
+        return require("ShuffledBatches", mechanism)
+
+    def population_of(self, inner: Mechanism) -> frozenset[int]:
+        return frozenset(self.steps * batch for batch in inner.populations)
+
+    def likened(self, inner: Mechanism, records: int, alone: bool) -> tuple[Pair, ...]:
+        """The loudest step, the other records like the new one."""
+        found = []
+        for pair in inner.likened(records, alone):
+            distance = pair.distance if isinstance(pair, NormalPair) else None
+            normal = distance is not None
+            found.append(LoudestNormals(distance, 0.0, self.steps) if normal else loudest_losses(pair, self.steps))
+        return tuple(found)
+
     def pair(self, inner: Mechanism, removed: Counts, added: Counts) -> Pair:
         self._one_record(removed, added)
         return inner.pair(removed, added)
@@ -132,6 +147,17 @@ class Revealed(OneSample):
             raise InvalidParameter("Revealed", "a scheme such as hush.Poisson(rate=0.01)", scheme=self.scheme)
         if isinstance(self.scheme, Revealed):
             object.__setattr__(self, "scheme", self.scheme.scheme)
+
+    @property
+    def drawn(self) -> int | None:
+        return self.scheme.drawn
+
+    @property
+    def secret(self) -> bool:
+        return False
+
+    def population_of(self, inner: Mechanism) -> frozenset[int]:
+        return self.scheme.population_of(inner)
 
     def draw(self, population: int, source: Source | None = None) -> object:
         """What the scheme draws."""

@@ -115,6 +115,17 @@ class Repeat(Mechanism):
         mixed = _sampled(removed, added, lambda r, a: self.attained(r, a, alone))
         return _chosen([(self.inner.attained(removed, added, False), self.times)]) if mixed is None else mixed
 
+    def likened(self, records: int, alone: bool) -> tuple[Pair, ...]:
+        return _chosen([(self.inner.likened(records, False), self.times)]) if self.times else (IDENTITY,)
+
+    @property
+    def populations(self) -> frozenset[int]:
+        return self.inner.populations
+
+    @property
+    def no_secret_sample(self) -> str:
+        return self.inner.no_secret_sample
+
     def derivation(self) -> Step:
         return Step(
             f"repeated {self.times} times",
@@ -175,6 +186,17 @@ class Sequence(Mechanism):
             return against_nothing(self, removed[1], alone)
         mixed = _sampled(removed, added, lambda r, a: self.attained(r, a, alone))
         return _chosen((m.attained(removed, added, False), n) for m, n in self.parts) if mixed is None else mixed
+
+    def likened(self, records: int, alone: bool) -> tuple[Pair, ...]:
+        return _chosen((m.likened(records, False), n) for m, n in self.parts)
+
+    @property
+    def populations(self) -> frozenset[int]:
+        return frozenset().union(*(part.populations for part, _ in self.parts))
+
+    @property
+    def no_secret_sample(self) -> str:
+        return next(filter(None, (part.no_secret_sample for part, _ in self.parts)), "")
 
     def derivation(self) -> Step:
         return Step(
@@ -237,6 +259,14 @@ class Parallel(Mechanism):
         self.pair(removed, added)  # raises where nothing is known
         options = self._options(removed, added, lambda part, r, a, alone: part.attained(r, a, alone), alone)
         return (Largest.of(options),) if alone and options else tuple(dict.fromkeys(options))
+
+    @property
+    def populations(self) -> frozenset[int]:
+        return frozenset().union(*(part.populations for part in self.parts))
+
+    @property
+    def no_secret_sample(self) -> str:
+        return next(filter(None, (part.no_secret_sample for part in self.parts)), "")
 
     def derivation(self) -> Step:
         return Step(

@@ -15,10 +15,9 @@ from hush.curves.pair import Pair
 from hush.curves.relation import Relation
 from hush.curves.renyi import RenyiCurve
 from hush.curves.renyi_sampling import max_divergence, without_replacement
-from hush.curves.shuffled import ShuffledPair
 from hush.errors import InvalidParameter, NotCovered
 from hush.mechanisms.checks import count
-from hush.mechanisms.mechanism import IDENTITY, Counts, Mechanism, exactly, require, settled
+from hush.mechanisms.mechanism import IDENTITY, Counts, Mechanism, exactly, settled
 from hush.mechanisms.sampling import DATA_INDEPENDENT, OneSample
 from hush.randomness.draws import integers, subset
 from hush.randomness.source import Source, source_or_secure
@@ -70,6 +69,13 @@ class FixedSize(OneSample):
                 who, f"the population that is accounted for ({self.population})", population=population
             )
 
+    @property
+    def drawn(self) -> int | None:
+        return self.size
+
+    def population_of(self, inner: Mechanism) -> frozenset[int]:
+        return frozenset([self.population])
+
     def unlisted(self, records: int) -> float:
         """Bound on the probability of the numbers that `takes` does not list."""
         return 0.0
@@ -114,21 +120,20 @@ class FixedSize(OneSample):
         if len(weights) == 1:
             return (IDENTITY,)
         one = exactly(1)
-        if alone and len(weights) == 2 and self.unlisted(1) == 0:
-            members = inner.attained(one, one, True)
-            # shuffled reports hide worst among people unlike either record: that is no mix
-            if not any(isinstance(member, ShuffledPair) for member in members):
-                return tuple(pair.mix_both(weights[1]) for pair in members)
+        if alone and len(weights) == 2 and self.unlisted(1) == 0 and inner.likened(1, True) == (inner.pair(one, one),):
+            return (inner.pair(one, one).mix_both(weights[1]),)
         hit = math.fsum(weights[1:])
-        found: list[Pair] = []
-        for pair in inner.attained(one, one, False):
-            found += [pair.mix(hit), pair.swap().mix(hit).swap()]
+        # either of the two may be the one that is like the others
+        found = [side for pair in inner.likened(1, False) for side in _both(pair.mix(hit))]
         for ask in (lambda: _both(inner.copies(weights)), lambda: inner.attained(weights, weights, False)):
             try:
                 found += ask()
             except NotCovered:
                 continue
         return tuple(dict.fromkeys(found))
+
+    def likened(self, inner: Mechanism, records: int, alone: bool) -> tuple[Pair, ...]:
+        return self.attained(inner, exactly(records), exactly(records), alone)
 
     def theorem(self, relation: Relation) -> tuple[str, str]:
         text = (
@@ -175,7 +180,7 @@ class WithoutReplacement(FixedSize):
             raise InvalidParameter("WithoutReplacement", f"size <= population ({self.population})", size=self.size)
 
     def applied(self, mechanism: Mechanism) -> Mechanism:
-        return require("WithoutReplacement", mechanism) if self.size == self.population else super().applied(mechanism)
+        return self.fitting(mechanism) if self.size == self.population else super().applied(mechanism)
 
     def draw(self, population: int, source: Source | None = None) -> np.ndarray:
         """Indices of the sample, increasing; time and memory are those of the sample."""

@@ -48,6 +48,17 @@ class Group(Mechanism):
     def attained(self, removed: Counts, added: Counts, alone: bool) -> tuple[Pair, ...]:
         return self.inner.attained(self._spread(removed), self._spread(added), alone)
 
+    def likened(self, records: int, alone: bool) -> tuple[Pair, ...]:
+        return self.inner.likened(records * self.size, alone)
+
+    @property
+    def populations(self) -> frozenset[int]:
+        return self.inner.populations
+
+    @property
+    def no_secret_sample(self) -> str:
+        return self.inner.no_secret_sample
+
     def derivation(self) -> Step:
         return Step(
             f"for groups of {self.size}",
@@ -97,6 +108,17 @@ class Under(Mechanism):
 
     def copies(self, counts: Counts) -> Pair:
         return self.inner.copies(counts)
+
+    def likened(self, records: int, alone: bool) -> tuple[Pair, ...]:
+        return self.inner.likened(records, alone)
+
+    @property
+    def populations(self) -> frozenset[int]:
+        return self.inner.populations
+
+    @property
+    def no_secret_sample(self) -> str:
+        return self.inner.no_secret_sample
 
     def derivation(self) -> Step:
         return Step(

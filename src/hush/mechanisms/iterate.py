@@ -18,7 +18,7 @@ from hush.curves.relation import Relation
 from hush.curves.renyi import ZERO, RenyiCurve
 from hush.errors import InvalidParameter, NotCovered
 from hush.mechanisms.checks import count, number
-from hush.mechanisms.leaf import Leaf
+from hush.mechanisms.leaf import IN_ORDER, Leaf
 from hush.mechanisms.mechanism import IDENTITY, Counts, Mechanism, Step, settled
 from hush.mechanisms.stated import GaussianDP
 from hush.numerics.law import UNIT
@@ -62,6 +62,8 @@ class LastIterate(Leaf):
         return gaussian_of(self.composed_mu(), self.relation)
 
     def at(self, removed: int, added: int) -> Pair:
+        if any(max(removed, added) > records for records in self.populations):
+            raise NotCovered(f"{self} for groups of more records than there are")
         size = self.steps(removed, added) * self.mu()[1]
         if size > LARGEST_MU:
             raise NotCovered(f"{self}: two normals at distance {size:g}; more than {LARGEST_MU:g} is not covered")
@@ -291,10 +293,9 @@ class NoisyGradientDescent(LastIterate):
         high = iteration.full_batch_mu(gap, self.iterations, self._ratio)
         return low * (1 - iteration.ROUNDING), high * (1 + iteration.ROUNDING)
 
-    def at(self, removed: int, added: int) -> Pair:
-        if max(removed, added) > self.records:
-            raise NotCovered(f"{self} for groups of more records than there are")
-        return super().at(removed, added)
+    @property
+    def populations(self) -> frozenset[int]:
+        return frozenset([self.records])
 
     def composed_mu(self) -> float:
         return self._ratio * math.sqrt(self.iterations)
@@ -363,6 +364,14 @@ class CyclicGradientDescent(LastIterate):
         curved = self.step_size * self.loss.strong_convexity * (1 + 2 * UNIT)
         low = iteration.linear_descent_mu(curved, self.batches, self.epochs, self._ratio)
         return low * (1 - iteration.ROUNDING), high * (1 + iteration.ROUNDING)
+
+    @property
+    def populations(self) -> frozenset[int]:
+        return frozenset([self.batches * self.batch_size])
+
+    @property
+    def no_secret_sample(self) -> str:
+        return IN_ORDER
 
     def at(self, removed: int, added: int) -> Pair:
         if max(removed, added) > self.batch_size:

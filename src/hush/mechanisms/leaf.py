@@ -22,6 +22,8 @@ from hush.mechanisms.mechanism import (
     settled,
 )
 
+IN_ORDER = "it goes through the records in an order, and a sample with another record may shift all places"
+"""Why some mechanisms gain nothing from a secret sample: Mechanism.no_secret_sample."""
 WHOLE_ORDERS = 100_000
 """Reach of a curve that is cheap at all whole orders."""
 
@@ -76,6 +78,10 @@ class Leaf(Mechanism):
         if self.exact_mixture or not one_replaced(removed, added):
             return (self.pair(removed, added),)
         return against_nothing(self, removed[1], alone)
+
+    def likened(self, records: int, alone: bool) -> tuple[Pair, ...]:
+        """A query may be free to ask just whether a record is there."""
+        return self.attained(exactly(records), exactly(records), alone)
 
     def steps(self, removed: int, added: int) -> int:
         """How many units of sensitivity the neighbours are apart."""

@@ -85,6 +85,10 @@ class LocalRandomizer(Leaf):
 
         return Shuffled(self, people)
 
+    @property
+    def no_secret_sample(self) -> str:
+        return "its reports carry their senders' names, which show who was drawn: write .shuffled(people=...) first"
+
     def at(self, removed: int, added: int) -> Pair:
         return Product.of([(self.report(), self.steps(removed, added))])
 

@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from hush.curves.bound import Bound
-from hush.curves.pair import Pair
+from hush.curves.pair import CUT_OFF, Pair, agreed_epsilon, agreed_log_delta
 from hush.curves.product import Largest, Product
 from hush.curves.relation import Relation
 from hush.curves.renyi import RenyiCurve
@@ -91,6 +91,23 @@ class Mechanism(ABC):
     def curve_beats_pair(self) -> bool:
         """Whether the Rényi curve says things that the pair does not: worth asking both."""
         return False
+
+    def likened(self, records: int, alone: bool) -> tuple[Pair, ...]:
+        """Attained pairs (P, Q) of so many replaced records where all others are like the new ones.
+
+        A sample that misses those records then looks like Q.
+        """
+        return ()
+
+    @property
+    def populations(self) -> frozenset[int]:
+        """How many records its parts run on, where what they promise holds for just that number."""
+        return frozenset()
+
+    @property
+    def no_secret_sample(self) -> str:
+        """Why no sample is secret, or exchangeable, once this ran on it; empty where one may be."""
+        return ""
 
     def copies(self, counts: Counts) -> Pair:
         """The attained pair where a replaced record is in the data 0, 1, 2, ... times, all others like the new one."""
@@ -179,11 +196,11 @@ class Mechanism(ABC):
             else:
                 a, b = pair.epsilon(log_delta, tolerance, low)
                 members = self._members(removed, added)
+                known = [m for m in members if delta >= CUT_OFF or not m.cut]
                 if members != (pair,):
-                    a = max((member.epsilon(log_delta, tolerance)[0] for member in members), default=0.0)
-                    b = max(a, min(b, self._other_curve(removed, added).epsilon_at(log_delta)))
-                if delta < CUT_OFF and any(map(_cut_off, members)):
-                    a = 0.0
+                    a = max((member.epsilon(log_delta, tolerance)[0] for member in known), default=0.0)
+                    a, b = agreed_epsilon(a, min(b, self._other_curve(removed, added).epsilon_at(log_delta)))
+                a = a if known else 0.0
             low, high = max(low, a), max(high, b)
         if route == "pair" and low == 0 and high > 0:
             route = "pair, upper bound only"
@@ -214,6 +231,11 @@ class Mechanism(ABC):
             high = math.ulp(0.0)
         return Bound(low, high, "delta", epsilon=bound.epsilon, relation=self.relation, route=bound.route)
 
+    @staticmethod
+    def _clear(log_delta: float, pair: Pair) -> float:
+        """The lower bound, but where it may come from the cut end of a table."""
+        return -math.inf if pair.cut and log_delta < math.log(CUT_OFF) else log_delta
+
     def _members(self, removed: Counts, added: Counts, alone: bool = True) -> tuple[Pair, ...]:
         try:
             return self.attained(removed, added, alone)
@@ -238,10 +260,11 @@ class Mechanism(ABC):
                 a, b = pair.log_delta(epsilon, tolerance)
                 members = self._members(removed, added)
                 if members != (pair,):
-                    a = max((member.log_delta(epsilon, tolerance)[0] for member in members), default=-math.inf)
-                    b = max(a, min(b, self._other_curve(removed, added).log_delta(epsilon=epsilon)))
-                if a < math.log(CUT_OFF) and any(map(_cut_off, members)):
-                    a = -math.inf
+                    ends = [self._clear(member.log_delta(epsilon, tolerance)[0], member) for member in members]
+                    a = max(ends, default=-math.inf)
+                    a, b = agreed_log_delta(a, min(b, self._other_curve(removed, added).log_delta(epsilon=epsilon)))
+                else:
+                    a = self._clear(a, pair)
             low, high = max(low, a), max(high, b)
         return low, high, route
 
@@ -308,14 +331,6 @@ class Mechanism(ABC):
         from hush.questions.statement import statement
 
         return statement(self, delta=delta, unit=unit)
-
-
-CUT_OFF = 1e-270
-"""Less mass than this at infinite loss may stand for the end of a table: it counts in upper bounds alone."""
-
-
-def _cut_off(pair: Pair) -> bool:
-    return 0 < pair.infinite < CUT_OFF
 
 
 def _tolerance(tolerance: float) -> float:

@@ -16,7 +16,7 @@ from hush.curves.stopping import random_stop_divergence, random_stop_groups
 from hush.errors import InvalidParameter, NotCovered
 from hush.mechanisms.checks import count
 from hush.mechanisms.iterate import LEAST_MU, ONLY_LAST, ConvexLoss, LastIterate, check_descent, gaussian_of
-from hush.mechanisms.leaf import Leaf
+from hush.mechanisms.leaf import IN_ORDER, Leaf
 from hush.mechanisms.mechanism import IDENTITY, Counts, Mechanism, Step, settled
 from hush.numerics.law import UNIT
 
@@ -83,10 +83,13 @@ class OnePassGradientDescent(LastIterate):
         """The largest over all records: that of the last one."""
         return self.record_mu(self.records)
 
-    def at(self, removed: int, added: int) -> Pair:
-        if max(removed, added) > self.records:
-            raise NotCovered(f"{self} for groups of more records than there are")
-        return super().at(removed, added)
+    @property
+    def populations(self) -> frozenset[int]:
+        return frozenset([self.records])
+
+    @property
+    def no_secret_sample(self) -> str:
+        return IN_ORDER
 
     def composed_mu(self) -> float:
         return self.ratio
@@ -134,6 +137,14 @@ class RandomStop(Leaf):
     def _single(self, removed: int, added: int) -> None:
         if self.steps(removed, added) > 1:
             raise NotCovered(f"{self}, for groups: covered for one record replaced")
+
+    @property
+    def populations(self) -> frozenset[int]:
+        return self.run.populations
+
+    @property
+    def no_secret_sample(self) -> str:
+        return self.run.no_secret_sample
 
     def at(self, removed: int, added: int) -> Pair:
         self._single(removed, added)

@@ -80,6 +80,10 @@ class BetaPosterior(CurveLeaf):
             rule = f"1e-3 <= {name} <= 1e6"
             object.__setattr__(self, name, number("BetaPosterior", rule, 1e-3, 1e6, **{name: getattr(self, name)}))
 
+    @property
+    def populations(self) -> frozenset[int]:
+        return frozenset([self.flips])
+
     def curve_at(self, steps: int) -> RenyiCurve:
         if steps > 1:
             raise NotCovered(f"{self} for groups: no theorem is built in")
@@ -144,6 +148,10 @@ class GaussianPosterior(Leaf):
         """How far one value moves the posterior mean, in posterior deviations."""
         precision = 1 / self.prior_variance + self.records / self.noise_variance
         return self.data_range / (self.noise_variance * math.sqrt(precision))
+
+    @property
+    def populations(self) -> frozenset[int]:
+        return frozenset([self.records])
 
     def at(self, removed: int, added: int) -> Pair:
         return NormalPair.shifted(self.steps(removed, added) * self.distance)

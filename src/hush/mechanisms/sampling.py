@@ -40,8 +40,41 @@ class OneSample(Scheme):
     keeps_curve = False
     """Whether the Rényi curve comes from that of the mechanism, not from the pair."""
 
+    @property
+    def drawn(self) -> int | None:
+        """How many records a sample has, where that is certain."""
+        return None
+
+    @property
+    def secret(self) -> bool:
+        """Whether the theorem needs a sample that nobody learns, and that may exchange its records."""
+        return True
+
     def applied(self, mechanism: Mechanism) -> Mechanism:
-        return Sampled(require(type(self).__name__, mechanism), self)
+        return Sampled(self.fitting(mechanism), self)
+
+    def fitting(self, mechanism: Mechanism) -> Mechanism:
+        """The mechanism, if what it promises holds on such a sample."""
+        who = type(self).__name__
+        inner = require(who, mechanism)
+        if self.drawn == 0:  # nothing ran
+            return inner
+        if inner.populations - {self.drawn}:
+            rule = "a mechanism that holds for any number of records, as the size of its sample is random"
+            if self.drawn is not None:
+                rule = f"a mechanism stated for as many records as it draws ({self.drawn})"
+            raise InvalidParameter(who, rule, stated_for=sorted(inner.populations), mechanism=str(inner))
+        if self.secret and inner.no_secret_sample:
+            raise NotCovered(f"{inner} on {self}: {inner.no_secret_sample}")
+        return inner
+
+    def population_of(self, inner: Mechanism) -> frozenset[int]:
+        """How many records there must be to draw from."""
+        return frozenset()
+
+    def likened(self, inner: Mechanism, records: int, alone: bool) -> tuple[Pair, ...]:
+        """See Mechanism.likened; nothing, where others that are drawn or not would blur what is seen."""
+        return ()
 
     @abstractmethod
     def pair(self, inner: Mechanism, removed: Counts, added: Counts) -> Pair:
@@ -91,6 +124,17 @@ class Sampled(Mechanism):
     def attained(self, removed: Counts, added: Counts, alone: bool) -> tuple[Pair, ...]:
         return self.scheme.attained(self.inner, removed, added, alone)
 
+    def likened(self, records: int, alone: bool) -> tuple[Pair, ...]:
+        return self.scheme.likened(self.inner, records, alone)
+
+    @property
+    def populations(self) -> frozenset[int]:
+        return self.scheme.population_of(self.inner)
+
+    @property
+    def no_secret_sample(self) -> str:
+        return self.inner.no_secret_sample if self.scheme.secret else "who was drawn is known, from the first sample on"
+
     def derivation(self) -> Step:
         theorem, assumes = self.scheme.theorem(self.relation)
         return Step(f"on a sample: {self.scheme}", theorem, assumes, (self.inner.derivation(),))
@@ -115,6 +159,10 @@ class Poisson(OneSample):
 
     def __post_init__(self) -> None:
         object.__setattr__(self, "rate", number("Poisson", "0 <= rate <= 1", 0.0, 1.0, rate=self.rate))
+
+    @property
+    def drawn(self) -> int | None:
+        return 0 if self.rate == 0 else None
 
     def applied(self, mechanism: Mechanism) -> Mechanism:
         return require("Poisson", mechanism) if self.rate == 1 else super().applied(mechanism)
@@ -196,6 +244,9 @@ class UnequalPoisson(OneSample):
                 "UnequalPoisson.draw", f"a rate for each record ({len(self.rates)})", population=population
             )
         return np.flatnonzero(coins(source_or_secure(source), np.array(self.rates)))
+
+    def population_of(self, inner: Mechanism) -> frozenset[int]:
+        return frozenset([len(self.rates)])
 
     def pair(self, inner: Mechanism, removed: Counts, added: Counts) -> Pair:
         return self.largest.pair(inner, removed, added)

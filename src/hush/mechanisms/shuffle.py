@@ -13,7 +13,7 @@ from hush.errors import InvalidParameter, NotCovered
 from hush.mechanisms.checks import count
 from hush.mechanisms.leaf import Leaf
 from hush.mechanisms.local import LocalRandomizer
-from hush.mechanisms.mechanism import Counts, Step
+from hush.mechanisms.mechanism import Counts, Step, exactly
 from hush.mechanisms.stated import FromPair
 
 
@@ -59,6 +59,10 @@ class Shuffled(Leaf):
         return _pair(self.randomizer, self.people)
 
     @property
+    def populations(self) -> frozenset[int]:
+        return frozenset([self.people])
+
+    @property
     def curve_beats_pair(self) -> bool:
         return True
 
@@ -68,6 +72,10 @@ class Shuffled(Leaf):
             return (self.pair(removed, added),)
         witness = _pair(self.randomizer, self.people).witness
         return (FromPair(witness, witness, Relation.REPLACE).pair(removed, added),)
+
+    def likened(self, records: int, alone: bool) -> tuple[Pair, ...]:
+        """That bit: the pair itself may be worst among people unlike either value."""
+        return self.attained(exactly(records), exactly(records), False)
 
     def derivation(self) -> Step:
         names = ", ".join(name for name, _ in _pair(self.randomizer, self.people).above)

@@ -61,7 +61,7 @@ class Skellam(Leaf):
         loss, log_q = _outcomes(self.variance, shift, 0.0, 680.0)
         mass = np.exp(loss + log_q)
         kept = mass > 1e-4 * CUT
-        return FinitePair(loss[kept], mass[kept], CUT, CUT, blur=1e-13)
+        return FinitePair(loss[kept], mass[kept], CUT, CUT, blur=1e-13, cut=True)
 
     def curve(self, removed: Counts, added: Counts) -> RenyiCurve:
         """The sum at each order; samples by the theorem for mirror images: the pair ends where high orders go."""

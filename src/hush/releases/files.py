@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections import deque
+from collections.abc import Callable, Iterator
+from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 from typing import Any
 
@@ -12,20 +14,26 @@ from hush.errors import InvalidParameter
 from hush.releases.frames import arrow_column
 from hush.releases.readers import BATCH, Reader, as_numbers, kind_of, needs
 
+AT_ONCE = 1 << 22
+"""Row groups of up to so many records are decoded whole, two at a time; larger ones in batches."""
+
 
 class Parquet(Reader):
-    """A Parquet file, a batch of records at a time."""
+    """A Parquet file, a batch of records at a time.
+
+    It is mapped into memory anew for every row group, so that what has been read can be given back.
+    """
 
     def __init__(self, path: Path) -> None:
         needs("pyarrow")
         from pyarrow import ArrowInvalid, parquet
 
+        self._path = path
         try:
-            # pre_buffer would hold all of the file in memory; a small buffer spares copies
-            self._file = parquet.ParquetFile(path, pre_buffer=False, buffer_size=1 << 16)
+            self._metadata = parquet.read_metadata(path)
         except ArrowInvalid:
             raise InvalidParameter("table", "a file in the Parquet format", source=str(path)) from None
-        self._schema = self._file.schema_arrow
+        self._schema = self._metadata.schema.to_arrow_schema()
         self.names = tuple(self._schema.names)
 
     def kind(self, name: str) -> str:
@@ -34,12 +42,39 @@ class Parquet(Reader):
         return kind_of(arrow_column(pyarrow.array([], self._schema.field(name).type)))
 
     def rows(self) -> int | None:
-        return self._file.metadata.num_rows
+        return self._metadata.num_rows
 
     def batches(self, names: tuple[str, ...], *, numbers: bool) -> Iterator[tuple[np.ndarray, ...]]:
-        columns = list(dict.fromkeys(names))
-        for batch in self._file.iter_batches(batch_size=BATCH, columns=columns, use_threads=len(columns) > 1):
-            yield tuple(arrow_column(batch.column(batch.schema.get_field_index(name))) for name in names)
+        columns, groups = list(dict.fromkeys(names)), range(self._metadata.num_row_groups)
+        if any(self._metadata.row_group(group).num_rows > AT_ONCE for group in groups):
+            found = (batch for group in groups for batch in self._slowly(group, columns))
+        else:
+            found = _ahead(lambda group: self._at_once(group, columns), groups)
+        for piece in found:
+            yield tuple(arrow_column(piece.column(name)) for name in names)
+
+    def _open(self) -> Any:
+        from pyarrow import parquet
+
+        return parquet.ParquetFile(self._path, metadata=self._metadata, memory_map=True)
+
+    def _at_once(self, group: int, columns: list[str]) -> Any:
+        with self._open() as file:
+            return file.read_row_group(group, columns=columns, use_threads=False)
+
+    def _slowly(self, group: int, columns: list[str]) -> Iterator[Any]:
+        with self._open() as file:
+            yield from file.iter_batches(batch_size=BATCH, row_groups=[group], columns=columns)
+
+
+def _ahead(read: Callable[[int], Any], groups: range) -> Iterator[Any]:
+    """The row groups in order, while the next two are being decoded."""
+    with ThreadPoolExecutor(2) as pool:
+        waiting = deque(pool.submit(read, group) for group in groups[:2])
+        for group in groups:
+            if group + 2 < len(groups):
+                waiting.append(pool.submit(read, group + 2))
+            yield waiting.popleft().result()
 
 
 class Csv(Reader):
