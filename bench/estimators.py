@@ -3,9 +3,10 @@
 scikit-learn's breast cancer (columns standardised) and digits, rows scaled to norm 1, an 80/20 split a seed, 10 seeds,
 δ = 1e-5. That preparation is the same for all and counts as public. hush and diffprivlib run with their defaults; hush
 once with the number of records private (the default) and once public. DP-SGD with Opacus (a linear layer, Poisson
-batches of 256 on average, 20 epochs, clipping norm 1) is shown at the best of three learning rates for each cell, chosen on
-the test accuracy: an advantage that no honest run has. diffprivlib's guarantee is pure (δ = 0), for replacement. Every
-library runs in a process of its own. The table goes to results/estimators.md, the numbers to results/estimators.json.
+batches of 256 on average, 20 epochs, clipping norm 1) is shown at the best of three learning rates for each cell,
+chosen on the test accuracy: an advantage that no honest run has. diffprivlib's guarantee is pure (δ = 0), for
+replacement. Every library runs in a process of its own. The table goes to results/estimators.md, the numbers to
+results/estimators.json.
 """
 
 import json
