@@ -57,6 +57,13 @@ def test_mean_of_users(kind: str, files: dict[str, str], capsys: pytest.CaptureF
     assert mechanism.epsilon(delta=0).upper == pytest.approx(2, rel=1e-9)
 
 
+def test_quantile_of_a_sample_of_users(files: dict[str, str], capsys: pytest.CaptureFixture[str]) -> None:
+    options = ["--column", "income", "--p", "0.9", "--bounds", "0", "2000", "--epsilon", "2", "--sample", "0.5"]
+    found = ran(capsys, "quantile", files["parquet"], *options, "--unit", "who", "--max-contributions", "4")
+    assert abs(found["value"] - np.quantile(INCOME, 0.9)) < 20
+    assert 1.99 < hush.from_json(json.dumps(found["mechanism"])).epsilon(delta=0).upper <= 2
+
+
 def test_gaussian_noise_with_a_delta(files: dict[str, str], capsys: pytest.CaptureFixture[str]) -> None:
     options = ["--column", "income", "--bounds", "0", "2000", "--epsilon", "1", "--delta", "1e-6"]
     found = ran(capsys, "sum", files["csv"], *options)

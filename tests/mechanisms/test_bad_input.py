@@ -303,7 +303,7 @@ def test_groups_without_a_theorem() -> None:
         hush.TCDP(rho=0.1, omega=10),
         hush.RenyiDP(points=[(2, 0.1)]),
         hush.FromPair.of([0.6, 0.4], [0.4, 0.6]),
-        hush.PureDP(1.0).on(Poisson(rate=0.1)),
+        hush.ApproxDP(1.0, 1e-6).on(Poisson(rate=0.1)),
         TRAINING.on(Poisson(rate=0.5)),
     ):
         with pytest.raises(NotCovered, match=r"\w+ \w+ \w+"):

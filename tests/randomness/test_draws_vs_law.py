@@ -71,6 +71,21 @@ def test_a_coin_on_its_threshold_is_decided_by_the_rest_of_the_rate() -> None:
         assert bool(draws.coins(Fixed(*words), np.array([rate]))[0]) is heads
 
 
+def test_a_toss_of_16_bits_on_its_threshold_is_decided_by_the_rest_of_the_rate() -> None:
+    """rate * 2^16 = 2.5: of the four tosses in a word, 1 is heads, 2 and 2 are ties that fair coins decide, 3 is tails."""
+    word = sum(toss << (16 * k) for k, toss in enumerate((1, 2, 2, 3)))
+    assert draws.tosses(Fixed(word, 2**63 - 1, 2**63), 4, 2.5 / 2**16).tolist() == [True, True, False, False]
+    assert draws.tosses(Fixed(word), 4, 2 / 2**16).tolist() == [True, False, False, False], "a whole rate has no ties"
+
+
+@pytest.mark.parametrize("rate", [0.0, 0.5 / 2**16, 1 / 3, 0.999, 1.0])
+def test_tosses_have_their_rate(rate: float) -> None:
+    count = 300_000
+    found = draws.tosses(SeededSource(14), count, rate)
+    assert found.shape == (count,)
+    assert float(stats.binomtest(int(found.sum()), count, rate).pvalue) > SIGNIFICANCE
+
+
 @pytest.mark.parametrize(("population", "size"), [(5, 2), (5, 3), (6, 1), (4, 4), (4, 0)])
 def test_subsets_are_alike(population: int, size: int) -> None:
     source, rounds = SeededSource(5), 6000
@@ -79,6 +94,19 @@ def test_subsets_are_alike(population: int, size: int) -> None:
     assert set(counts) <= set(all_subsets)
     if len(all_subsets) > 1:
         assert agrees(np.array([counts[s] for s in all_subsets]), np.full(len(all_subsets), rounds / len(all_subsets)))
+
+
+def test_large_subsets_have_their_size_and_even_places() -> None:
+    """Both ways of correcting the coins' number, and the way by the rest: each tenth of the places gets its share."""
+    for size in (50, 3000, 49_000, 70_000):
+        found = np.concatenate([draws.subset(SeededSource(seed), 100_000, size) for seed in range(8)])
+        assert len(found) == 8 * size
+        tenths = np.bincount(found // 10_000, minlength=10)
+        assert agrees(tenths, np.full(10, 8 * size / 10))
+    for seed in range(20):
+        found = draws.subset(SeededSource(seed), 1000, 300)
+        assert len(np.unique(found)) == 300
+        assert np.all(np.diff(found) > 0)
 
 
 def test_orders_are_alike() -> None:

@@ -85,6 +85,26 @@ def test_draws_vs_law(x: list[int], p: float, eta: float) -> None:
     assert stats.chi2.sf(((counts - expected) ** 2 / expected).sum(), 12) > 1e-6
 
 
+@pytest.mark.parametrize("size", [5, 4096, 4097, 50_000])
+def test_sums_by_blocks_vs_exact_sums(size: int) -> None:
+    """Within the rounding error that the draw counts."""
+    weights = np.random.default_rng(size).exponential(size=size) * 10.0 ** np.random.default_rng(1).uniform(-9, 9, size)
+    found = selection._added_up(weights)
+    for place in (0, size // 3, size // 2, size - 1):
+        exact = math.fsum(weights[: place + 1])
+        error = selection.ROUNDING * (selection.BLOCK + size / selection.BLOCK + 64) * found[-1]
+        assert abs(found[place] - exact) <= error / 10
+
+
+def test_floats_decide_nearly_always() -> None:
+    """Long data and a small epsilon: 400,000 cells, of which no more than a few boundaries are ever in doubt."""
+    x = np.sort(np.random.default_rng(4).integers(0, 2**40, 200_000))
+    lattice, eta, half = Lattice.within((0, 2**40), step=1.0), Fraction(0.0003), Fraction(1, 2)
+    cells = selection._cells(window_of(x), len(x), half * len(x), selection._reach(64, eta, lattice), lattice)
+    words = np.random.default_rng(5).integers(0, 2**63, 15).tolist()
+    assert all(selection._by_floats(cells, Fraction(0), eta, lattice, 2 * word) is not None for word in words)
+
+
 def test_draws_by_integers_alone_vs_law(monkeypatch: pytest.MonkeyPatch) -> None:
     """Where floats never decide, the law is the same."""
     monkeypatch.setattr(selection, "_by_floats", lambda *_: None)
@@ -120,7 +140,7 @@ def test_release_vs_claimed_epsilon() -> None:
     data = np.array([1, 2, 5, 5, 8, 11])
     other = np.append(data, 12)
     query = releases.Quantile(p=0.5, bounds=(0, 12), epsilon=1.0, step=1.0)
-    source, size = hush.SeededSource(9), 2000
+    source, size = hush.SeededSource(9), 1000
     counts = [
         np.bincount([int(query.release(d, source=source).value) for _ in range(size)], minlength=13)
         for d in (data, other)
@@ -178,6 +198,9 @@ def test_order_statistics_vs_sort(size: int) -> None:
         np.array([True, False]),
         np.array([2**63 - 1, -(2**63)], dtype=np.int64),
         np.array([1.0, 2.0], dtype=np.float32),
+        np.array([math.nan, 6e4], dtype=np.float16),
+        np.tile([True, False, True], 50_000),
+        np.tile(np.array([3, 200], dtype=np.uint8), 70_000),
     ],
 )
 def test_hostile_data_never_raise(values: object) -> None:

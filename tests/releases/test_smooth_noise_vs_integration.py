@@ -13,7 +13,7 @@ from scipy import stats
 import hush
 from hush.curves.smooth_laws import evenly_spread, laplace_delta, student_epsilon
 from hush.errors import InvalidParameter
-from hush.releases.smooth_noise import SmoothLaplace, SmoothStudent
+from hush.releases.noise_of_smooth import SmoothLaplace, SmoothStudent, smooth_noise
 from hush.releases.student import rounded_student
 
 
@@ -137,3 +137,12 @@ def test_a_beta_that_leaves_nothing_is_refused() -> None:
 def test_smaller_beta_leaves_larger_alpha() -> None:
     alphas = [SmoothLaplace(epsilon=1.0, delta=1e-6, beta=beta).alpha for beta in (0.01, 0.03, 0.06)]
     assert alphas == sorted(alphas, reverse=True)
+
+
+@settings(max_examples=30, deadline=None)
+@given(st.floats(0.05, 30), st.sampled_from([0.0, 1e-9, 1e-3, 0.05]))
+def test_chosen_noise_is_the_least_and_meets_its_target(e: float, delta: float) -> None:
+    found = smooth_noise(epsilon=e, delta=delta)
+    assert found.mechanism.epsilon(delta=delta).upper <= e * (1 + 1e-6)
+    others = [SmoothStudent(epsilon=e)] + ([SmoothLaplace(epsilon=e, delta=delta)] if delta else [])
+    assert all(found.deviation * evenly_spread(found.beta) <= n.deviation * evenly_spread(n.beta) for n in others)

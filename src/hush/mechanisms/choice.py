@@ -122,6 +122,12 @@ class BoundedRange(Leaf):
             raise NotCovered(f"{self}: a range of {range_:g} is beyond 500")
         return SegmentPair.bounded_range(range_)
 
+    def mixture(self, removed: Counts, added: Counts) -> Pair:
+        """Of a sampled group, what pure DP says: a loss of this range is never beyond it."""
+        if one_replaced(removed, added):
+            return super().mixture(removed, added)
+        return PureDP(epsilon=self.range_, relation=self.relation).mixture(removed, added)
+
     @property
     def curve_beats_pair(self) -> bool:
         return True
@@ -130,6 +136,8 @@ class BoundedRange(Leaf):
         """Each point of the envelope is attained; composed, randomized response of half the epsilon has this range."""
         if one_replaced(removed, added):
             return against_nothing(self, removed[1], alone)
+        if None in (settled(removed), settled(added)) and max(len(removed), len(added)) > 2:
+            return ()  # of a sampled group only a bound is known
         if alone:
             return (self.pair(removed, added),)
         return (PureDP(epsilon=self.range_ / 2, relation=self.relation).pair(removed, added),)

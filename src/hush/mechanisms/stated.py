@@ -55,6 +55,25 @@ class PureDP(Leaf):
             raise NotCovered(f"{self} for {removed + added} records: epsilon beyond 500")
         return stated_points([total], [0.0])
 
+    def mixture(self, removed: Counts, added: Counts) -> Pair:
+        """Records that only leave or only come, a random number of them.
+
+        For j of them the ratio of the outputs is, in convex order, at most that of the two-point pair of j epsilon; and
+        a sum of ratios at most the comonotone one, where all are high together (Dhaene et al. 2002).
+        """
+        if self.relation is Relation.REPLACE or 0 not in (settled(removed), settled(added)):
+            return super().mixture(removed, added)
+        counts = added if settled(removed) == 0 else removed
+        if (len(counts) - 1) * self.epsilon_ > 500:
+            raise NotCovered(f"{self} for {len(counts) - 1} records: epsilon beyond 500")
+        pair = comonotone(counts, self.epsilon_)
+        return pair.swap() if counts is added else pair
+
+    def attained(self, removed: Counts, added: Counts, alone: bool) -> tuple[Pair, ...]:
+        """The comonotone mixture is a bound only."""
+        unsettled = None in (settled(removed), settled(added))
+        return () if unsettled and max(len(removed), len(added)) > 2 else super().attained(removed, added, alone)
+
     def derivation(self) -> Step:
         return Step(
             str(self),
@@ -64,6 +83,21 @@ class PureDP(Leaf):
 
     def __str__(self) -> str:
         return f"a stated guarantee of {self.epsilon_:g}-DP"
+
+
+def comonotone(weights: Sequence[float], epsilon: float) -> FinitePair:
+    """The mixture of ratios e^{+-j epsilon} with these weights, all high in the same outcomes, against no record.
+
+    >>> comonotone([0.5, 0.5], 1.0).epsilon(-math.inf, 1e-9)[1]
+    0.62011...
+    """
+    records = np.arange(len(weights))
+    weights_ = np.asarray(weights, dtype=float)
+    high = 1 / (1 + np.exp(epsilon * records[1:]))  # chance of the high ratio where no record takes part
+    plain = np.append(1.0, high) - np.append(high, 0.0)
+    up, down = weights_ * np.exp(epsilon * records), weights_ * np.exp(-epsilon * records)
+    ratio = np.cumsum(up) + np.append(np.cumsum(down[::-1])[::-1][1:], 0.0)
+    return FinitePair.of(plain * ratio, plain)
 
 
 @dataclass(frozen=True)

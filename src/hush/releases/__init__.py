@@ -4,6 +4,7 @@ from hush.releases.exponential import Median, Quantile
 from hush.releases.found_bounds import Bounds
 from hush.releases.histogram import Histogram
 from hush.releases.many import Quantiles
+from hush.releases.noise_of_smooth import SmoothLaplace, SmoothNoise, SmoothStudent, smooth_noise
 from hush.releases.quantile_interval import QuantileInterval
 from hush.releases.query import Answer, OnSample, Query, Run
 from hush.releases.release import Interval, Release
@@ -25,7 +26,6 @@ from hush.releases.short_order import (
     smooth_median,
     smooth_quantile,
 )
-from hush.releases.smooth_noise import SmoothLaplace, SmoothNoise, SmoothStudent
 from hush.releases.smoothed import SmoothMedian, SmoothQuantile
 from hush.releases.sums import Count, Mean, Sum
 from hush.releases.tables import Table, table
@@ -69,6 +69,7 @@ __all__ = [
     "sensitivity_at_distance",
     "sensitivity_chart",
     "smooth_median",
+    "smooth_noise",
     "smooth_quantile",
     "smooth_sensitivity",
     "sum",

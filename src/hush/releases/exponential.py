@@ -97,5 +97,5 @@ def without_nan(values: Array, lattice: Lattice) -> Array:
     if values.dtype.kind == "f":
         missing = np.isnan(values)
         if missing.any():
-            return np.where(missing, lattice.value(lattice.first), values)
+            return np.where(missing, lattice.value(lattice.first), values.astype(float))
     return values

@@ -9,9 +9,9 @@ from hush.randomness.source import Source
 from hush.releases.exponential import Median, Quantile
 from hush.releases.found_bounds import Bounds
 from hush.releases.many import Quantiles
+from hush.releases.noise_of_smooth import smooth_noise
 from hush.releases.quantile_interval import QuantileInterval
 from hush.releases.release import Release
-from hush.releases.smooth_noise import SmoothLaplace, SmoothStudent
 from hush.releases.smoothed import SmoothQuantile
 
 
@@ -48,7 +48,7 @@ def smooth_median(
     source: Source | None = None,
     **options: Any,
 ) -> Release:
-    """The median with smooth-sensitivity noise: Laplace with a delta; without, three-degree Student noise.
+    """The median with smooth-sensitivity noise, of the law that `smooth_noise` chooses for epsilon and delta.
 
     >>> import hush
     >>> found = hush.releases.smooth_median(range(1001), bounds=(0, 1000), epsilon=1.0)
@@ -69,7 +69,7 @@ def smooth_quantile(
     **options: Any,
 ) -> Release:
     """The p-quantile with smooth-sensitivity noise, in the same way."""
-    noise = SmoothStudent(epsilon=epsilon) if delta == 0 else SmoothLaplace(epsilon=epsilon, delta=delta)
+    noise = smooth_noise(epsilon=epsilon, delta=delta)
     return SmoothQuantile(p=p, bounds=bounds, noise=noise, **options).release(data, source=source)
 
 

@@ -31,7 +31,7 @@ def smooth_of_sorted(ordered: Array, *, rank: int, beta: float, bounds: tuple[fl
     if span <= 0:
         return 0.0
     deepest = math.log(span / known) if known > 0 else DEEPEST
-    reach = math.floor(min(deepest, DEEPEST) / beta) + 2 if beta * len(ordered) > 0 else len(ordered) + 1
+    reach = math.floor(min(deepest, DEEPEST) / beta) + 2
     down = values_at(ordered, rank - np.arange(min(left, reach) + 1), bounds)
     up = values_at(ordered, rank + np.arange(min(right, reach) + 1), bounds)
     return max(known, _largest(down, up, beta))

@@ -11,11 +11,11 @@ from hush.mechanisms.checks import number
 from hush.mechanisms.mechanism import Mechanism
 from hush.releases.exponential import without_nan
 from hush.releases.lattice import Lattice
+from hush.releases.noise_of_smooth import SmoothNoise
 from hush.releases.order import order_statistics
 from hush.releases.query import Answer, Query, Run
 from hush.releases.sensitivity import rank_of
 from hush.releases.smooth import Array, smooth_of_sorted
-from hush.releases.smooth_noise import SmoothNoise
 from hush.releases.tables import Table
 
 FINE = 36

@@ -20,13 +20,14 @@ from hush.curves.smooth_laws import (
     LEAST_ALPHA,
     LEAST_BETA,
     SAFE,
+    evenly_spread,
     laplace_alpha,
     laplace_delta,
     least_noise,
     student_alpha,
 )
 from hush.errors import InvalidParameter
-from hush.mechanisms.checks import number
+from hush.mechanisms.checks import delta_in_range, number
 from hush.mechanisms.mechanism import Mechanism
 from hush.mechanisms.stated import ApproxDP, PureDP
 from hush.randomness import noise
@@ -93,7 +94,9 @@ class SmoothLaplace(SmoothNoise):
         least = max(self.alpha, self.beta + self.alpha * math.exp(-self.beta)) / SAFE
         width = math.expm1(self.beta)
         most = min(500.0, least + 600 * width)
-        epsilons = sorted({*np.linspace(least, most, POINTS).tolist(), max(self.epsilon, least)})
+        epsilons = sorted(
+            {*(least + (most - least) * np.linspace(0, 1, POINTS) ** 2).tolist(), max(self.epsilon, least)}
+        )
         deltas = [laplace_delta(e, alpha=self.alpha, beta=self.beta) / SAFE for e in epsilons]
         points = [(e, min(d, 1 - 1e-9)) for e, d in zip(epsilons, deltas, strict=True) if e <= 500 and d > 0]
         return ApproxDP(points=points or [(500.0, 1e-300)], relation=Relation.REPLACE)
@@ -140,6 +143,21 @@ class SmoothStudent(SmoothNoise):
 
     def draw(self, source: Source, scale: float) -> int:
         return rounded_student(source, scale, self.degrees)
+
+
+def smooth_noise(*, epsilon: float, delta: float = 0.0) -> SmoothNoise:
+    """The noise of the least deviation on evenly spread data: Student noise, or Laplace noise where delta is larger.
+
+    The rule is public: it looks at epsilon and delta alone. Student noise has the same epsilon, and needs no delta.
+
+    >>> type(smooth_noise(epsilon=1.0, delta=1e-6)).__name__, type(smooth_noise(epsilon=1.0, delta=0.01)).__name__
+    ('SmoothStudent', 'SmoothLaplace')
+    """
+    delta = delta_in_range("smooth_noise", delta)
+    able: list[SmoothNoise] = [SmoothStudent(epsilon=epsilon), SmoothStudent(epsilon=epsilon, degrees=5)]
+    if delta > 0:
+        able.append(SmoothLaplace(epsilon=epsilon, delta=delta))
+    return min(able, key=lambda noise: noise.deviation * evenly_spread(noise.beta))
 
 
 def _chosen(who: str, beta: float | None, alpha_of: Callable[[float], float]) -> tuple[float, float]:
