@@ -68,8 +68,8 @@ class BaggingClassifier(ClassifierMixin, BaseEstimator):
     def fit(self, X: Array, y: Array) -> BaggingClassifier:
         """Calibrate without the data, then draw a sample a member and train on it."""
         base, members, scheme = self._checked()
-        table = validate_data(self, X, dtype=np.float64, ensure_all_finite=False, ensure_min_samples=0)
-        labels = column_or_1d(y, warn=True)
+        table: Array = validate_data(self, X, dtype=np.float64, ensure_all_finite=False, ensure_min_samples=0)
+        labels: Array = column_or_1d(y, warn=True)
         check_consistent_length(table, labels)
         source = source_or_secure(self.source)
         if not source.private:
@@ -79,7 +79,7 @@ class BaggingClassifier(ClassifierMixin, BaseEstimator):
         self.estimators_ = []
         for _ in range(members):
             places = scheme.draw(len(table), source)
-            member = clone(base).set_params(epsilon=share, delta=self.delta, source=_Once(source))
+            member = _copied(base, epsilon=share, delta=self.delta, source=_Once(source))
             self.estimators_.append(member.fit(table[places], labels[places]))
         self.private_ = source.private
         return self
@@ -107,7 +107,7 @@ class BaggingClassifier(ClassifierMixin, BaseEstimator):
         scores = 1 if len(self.classes_) == 2 else len(self.classes_)
 
         def build(share: float) -> Mechanism:
-            trial = clone(base).set_params(epsilon=share, delta=delta)
+            trial = _copied(base, epsilon=share, delta=delta)
             mechanism = trial.planned(columns=columns, scores=scores).mechanism
             sampled = mechanism.on(scheme)
             return (sampled if self.relation is None else sampled.under(self.relation)).repeat(members)
@@ -125,6 +125,12 @@ class BaggingClassifier(ClassifierMixin, BaseEstimator):
         """The class with the highest mean score."""
         scores = self.decision_function(X)
         return self.classes_[(scores > 0).astype(int) if scores.ndim == 1 else scores.argmax(axis=1)]
+
+
+def _copied(base: PrivateClassifier, **changed: Any) -> PrivateClassifier:
+    """An untrained copy with other parameters."""
+    copied: Any = clone(base)
+    return copied.set_params(**changed)
 
 
 class _Once(Source):
