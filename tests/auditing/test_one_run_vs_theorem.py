@@ -115,6 +115,14 @@ def test_more_numbers_of_guesses_cost_confidence() -> None:
     assert fixed > 0
 
 
+def test_delta_costs() -> None:
+    """At a large delta the same scores prove less."""
+    scores, members = mean_query(400, 0.3, 6)
+    found = [one_run(scores, members, claim=hush.ApproxDP(1.0, delta)).lower_bound for delta in (1e-9, 1e-4, 1e-2)]
+    assert found[0] > found[1] + 0.1
+    assert found[2] == 0
+
+
 def test_fit_draws_fair_coins() -> None:
     seen = []
 

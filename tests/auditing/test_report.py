@@ -43,4 +43,4 @@ def test_chart_draws_the_attacker_inside_the_certified_curve() -> None:
 def test_chart_of_a_refuted_claim_has_its_limits_below_the_curve() -> None:
     found = report(scale=0.5)
     assert not found.survives
-    assert not any(found.claim.allows(true, false) for false, true in found.limits)
+    assert not found.claim.allows(found.limits)

@@ -6,7 +6,7 @@ import json
 import math
 import sys
 from argparse import Namespace
-from collections.abc import Iterable, Iterator
+from collections.abc import Callable, Iterable, Iterator, Mapping
 from pathlib import Path
 
 import hush
@@ -33,7 +33,7 @@ def _chart(arguments: Namespace) -> str:
         raise InvalidParameter("hush chart", "--out FILE or --json", out=None)
     shown = f"{arguments.out}: {chart.title}" if arguments.out else ""
     if arguments.out:
-        _saved(chart, arguments.out)
+        saved(chart, arguments.out)
     return _json({"title": chart.title, "points": chart.rows()}) if arguments.json else shown
 
 
@@ -55,7 +55,8 @@ def _chosen(arguments: Namespace) -> dict[str, object]:
     return chosen
 
 
-def _saved(chart: Picture, path: str | Path) -> None:
+def saved(chart: Picture, path: str | Path) -> None:
+    """Write a picture; a file that cannot be written is a named error."""
     try:
         chart.save(path)
     except OSError as reason:
@@ -67,7 +68,7 @@ def _compare(arguments: Namespace) -> str:
         noise_multiplier=arguments.noise, steps=arguments.steps, epochs=arguments.epochs, delta=arguments.delta
     )
     if arguments.out:
-        _saved(found.chart(), arguments.out)
+        saved(found.chart(), arguments.out)
     if not arguments.json:
         return str(found)
     rows = [
@@ -81,7 +82,7 @@ def _compare(arguments: Namespace) -> str:
 def _compose(arguments: Namespace) -> str:
     found = hush.compositions(mechanism_of(arguments), times=arguments.times, delta=arguments.delta)
     if arguments.out:
-        _saved(found.chart(), arguments.out)
+        saved(found.chart(), arguments.out)
     if arguments.json:
         mechanism = json.loads(hush.to_json(found.mechanism))
         rows = [vars(row) for row in found.rows]
@@ -113,31 +114,50 @@ def _table(found: Compositions) -> str:
 
 
 def _figures(arguments: Namespace) -> str:
-    from hush.questions.figures import FIGURES
-
-    names = arguments.only or list(FIGURES)
-    unknown = [name for name in names if name not in FIGURES]
+    charts, tables = _accuracy() if arguments.accuracy else _documentation()
+    names = arguments.only or list(charts)
+    unknown = [name for name in names if name not in charts]
     if unknown:
-        raise InvalidParameter("hush figures", f"names among: {', '.join(FIGURES)}", only=unknown)
+        raise InvalidParameter("hush figures", f"names among: {', '.join(charts)}", only=unknown)
     directory = Path(arguments.directory)
     try:
         directory.mkdir(parents=True, exist_ok=True)
     except OSError as reason:
         raise InvalidParameter("hush figures", "a directory", directory=str(directory)) from reason
     made = []
-    for name in _progress(names):
+    for name in progress(names, "hush figures"):
         made.append(directory / f"{name}.{arguments.format}")
-        _saved(FIGURES[name](), made[-1])
+        saved(charts[name](), made[-1])
+    for name, text in ({} if arguments.only else tables()).items():
+        made.append(directory / name)
+        made[-1].write_text(text, encoding="utf-8")
     return _json({"files": [str(path) for path in made]}) if arguments.json else "\n".join(map(str, made))
 
 
-def _progress(names: list[str]) -> Iterator[str]:
+Figures = tuple[Mapping[str, Callable[[], Picture]], Callable[[], dict[str, str]]]
+"""Charts by their names, and the tables that go with them."""
+
+
+def _documentation() -> Figures:
+    from hush.questions.figures import FIGURES
+
+    return FIGURES, dict
+
+
+def _accuracy() -> Figures:
+    from hush.questions.figures_accuracy import Accuracy
+
+    found = Accuracy()
+    return found.charts(), found.tables
+
+
+def progress(names: list[str], who: str) -> Iterator[str]:
     """Each name, with a bar on the terminal's error stream while it is worked on."""
     try:
         from rich.console import Console
         from rich.progress import Progress
     except ImportError as reason:
-        raise NotInstalled("hush figures", "rich", "app") from reason
+        raise NotInstalled(who, "rich", "app") from reason
     console = Console(stderr=True)
     with Progress(console=console, transient=True, disable=not console.is_terminal) as progress:
         task = progress.add_task("", total=len(names))

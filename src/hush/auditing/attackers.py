@@ -30,6 +30,8 @@ def attackers(present: Array, absent: Array, bits: bool) -> dict[str, Score]:
         for name, score in _of_numbers(present[:, place], absent[:, place], bits).items():
             scores[f"{name} of coordinate {place}"] = lambda x, place=place, score=score: score(x[:, place])
     direction = _discriminant(present, absent)
+    scores["largest coordinate"] = lambda x: x.max(axis=1)
+    scores["smallest coordinate"] = lambda x: x.min(axis=1)
     scores["linear discriminant"] = lambda x: x @ direction
     scores["likelihood ratio of all coordinates"] = _naive_bayes(present, absent)
     key = _row_key(present.shape[1])

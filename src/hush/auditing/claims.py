@@ -8,7 +8,7 @@ from typing import Any, TypeAlias
 import numpy as np
 from scipy import special
 
-from hush.curves.tradeoff import profile_to_tradeoff
+from hush.curves.tradeoff import profile_to_tradeoff, profile_to_tradeoff_curve
 from hush.errors import InvalidParameter, NotCovered
 from hush.mechanisms.checks import delta_in_range
 from hush.mechanisms.mechanism import Mechanism, require
@@ -70,9 +70,23 @@ class Claim:
         # where neither event can happen there is no ratio, and no evidence
         return np.fmax(np.fmax(there, back), 0.0)
 
-    def allows(self, true_positive: float, false_positive: float) -> bool:
-        """Whether the certified trade-off curve of the mechanism has room for these error rates."""
-        return 1 - true_positive >= least_false_negatives(self.mechanism, false_positive) - 1e-9
+    def allows(self, limits: tuple[tuple[float, float], ...]) -> bool:
+        """Whether the certified trade-off curve has room for one of the (false positive, true positive) rates."""
+        rates, found = np.array(limits).T
+        return bool(np.any(1 - found >= self._least(rates) - 1e-9))
+
+    def _least(self, rates: Array) -> Array:
+        """Lower bounds on the false negative rates at these false positive rates, one pass over each profile."""
+        least = 1 - rates
+        losses = np.linspace(-1.0, 1.0, 81) * min(1.1 * self.value + 1, 100.0)
+        for _, removed, added in self.mechanism.neighbours():
+            try:
+                pair = self.mechanism.pair(removed, added)
+            except NotCovered:
+                return np.array([least_false_negatives(self.mechanism, float(rate)) for rate in rates])
+            for side in (pair, pair.swap()):
+                least = np.minimum(least, profile_to_tradeoff_curve(side.profile(), rates, losses)[0])
+        return least
 
     @property
     def words(self) -> str:
@@ -92,13 +106,13 @@ def least_false_negatives(mechanism: Mechanism, false_positive: float) -> float:
     >>> least_false_negatives(hush.Gaussian(1.0), 0.05)
     0.740...
     """
-    least = mechanism.tradeoff(false_positive_rate=false_positive).lower
+    least = 1 - false_positive
     for _, removed, added in mechanism.neighbours():
         try:
             pair = mechanism.pair(removed, added)
         except NotCovered:
             least = min(least, mechanism.curve(removed, added).tradeoff(false_positive_rate=false_positive))
             continue
-        least = min(least, profile_to_tradeoff(pair.profile(), false_positive)[0])
-        least = min(least, profile_to_tradeoff(pair.swap().profile(), false_positive)[0])
+        for side in (pair, pair.swap()):
+            least = min(least, profile_to_tradeoff(side.profile(), false_positive)[0])
     return max(least, 0.0)

@@ -63,9 +63,10 @@ class AuditReport:
         """Whether the claim is still possible after what was seen."""
         if not self.null.passes or self.lower_bound == 0:
             return True
-        inside = not self.limits or any(self.claim.allows(true, false) for false, true in self.limits)
         # the claim itself is rounded in the last digits
-        return self.lower_bound <= self.claim.value * (1 + 1e-9) and inside
+        if self.lower_bound > self.claim.value * (1 + 1e-9):
+            return False
+        return not self.limits or self.claim.allows(self.limits)
 
     @property
     def verdict(self) -> str:

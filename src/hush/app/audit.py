@@ -1,0 +1,135 @@
+"""The commands `hush audit scores`, `hush audit self` and `hush audit demo`."""
+
+from __future__ import annotations
+
+import csv
+import json
+from argparse import Namespace
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+
+from hush.app.expression import parse
+from hush.app.pictures import progress, saved
+from hush.auditing import distinguish, from_gradients, from_sums, linkage, membership, one_run
+from hush.errors import InvalidParameter, NotInstalled
+from hush.mechanisms.checks import number
+
+COLUMNS = ("score", "member")
+LARGEST = 1 << 30
+"""Bytes of a file of scores: more is refused."""
+
+
+def run(arguments: Namespace) -> str:
+    """The output of one command."""
+    return {"scores": _scores, "self": _self, "demo": _demo}[arguments.audit](arguments)
+
+
+def _scores(arguments: Namespace) -> str:
+    scores, members = read_scores(arguments.file)
+    options = {"confidence": arguments.confidence}
+    found = membership(scores, members, **options)
+    if arguments.claim is None:
+        if arguments.out:
+            saved(found.chart(), arguments.out)
+        return found.to_json() if arguments.json else str(found)
+    options |= {"claim": parse(arguments.claim), "delta": arguments.delta}
+    if arguments.runs:
+        inside = np.asarray(members) == 1
+        report = distinguish(np.asarray(scores)[inside], np.asarray(scores)[~inside], **options)
+    else:
+        report = one_run(scores, members, **options)
+    if arguments.out:
+        saved(report.chart(), arguments.out)
+    if arguments.json:
+        return json.dumps({"audit": json.loads(report.to_json()), "membership": json.loads(found.to_json())})
+    return f"{report}\n\n{found}"
+
+
+def _self(arguments: Namespace) -> str:
+    from hush.app.self_audit import cases
+
+    effort = number("hush audit self", "0.001 <= effort <= 1000", 0.001, 1000.0, effort=arguments.effort)
+    rows = []
+    listed = {case.name: case for case in cases()}
+    for name in progress(list(listed), "hush audit self"):
+        report = listed[name].run(effort)
+        rows.append((name, report))
+    refuted = [name for name, report in rows if not report.survives or not report.null.passes]
+    if arguments.json:
+        return json.dumps(
+            {"refuted": refuted, "audits": [{"name": name} | json.loads(r.to_json()) for name, r in rows]}
+        )
+    lines = [
+        f"{'REFUTED ' if name in refuted else 'survives'}  {report.claim.quantity} >= {report.lower_bound:<7.4f}"
+        f" claimed {report.claim.value:<8.4f} {name}"
+        for name, report in rows
+    ]
+    said = f"{len(rows)} audits, {len(refuted)} claims refuted"
+    return "\n".join([*lines, said])
+
+
+def _demo(arguments: Namespace) -> str:
+    shown = [from_sums(), from_gradients(), linkage()]
+    if arguments.json:
+        return json.dumps([vars(demonstration) for demonstration in shown])
+    return "\n".join(map(str, shown))
+
+
+# -- files -----------------------------------------------------------------------------------------------------
+
+
+def read_scores(name: str) -> tuple[Any, Any]:
+    """The two columns of a file of scores, by the ending of its name."""
+    path = Path(name)
+    readers = {".csv": _csv, ".npz": _npz, ".parquet": _parquet}
+    reader = readers.get(path.suffix.lower())
+    if reader is None:
+        raise InvalidParameter("hush audit", f"a name that ends in one of {', '.join(readers)}", file=name)
+    try:
+        if path.stat().st_size > LARGEST:
+            raise InvalidParameter("hush audit", "a file of at most a gigabyte", file=name)
+        found = reader(path)
+    except (OSError, EOFError, UnicodeDecodeError, csv.Error) as reason:
+        raise InvalidParameter(
+            "hush audit", "a file that can be read", file=name, reason=type(reason).__name__
+        ) from reason
+    missing = [column for column in COLUMNS if column not in found]
+    if missing:
+        raise InvalidParameter("hush audit", f"columns {' and '.join(COLUMNS)}", missing=missing)
+    return found["score"], found["member"]
+
+
+def _csv(path: Path) -> dict[str, Any]:
+    with path.open(newline="", encoding="utf-8") as file:
+        rows = csv.DictReader(file)
+        columns: dict[str, list[float]] = {name: [] for name in COLUMNS if name in (rows.fieldnames or ())}
+        for place, row in enumerate(rows, start=2):
+            for name, column in columns.items():
+                try:
+                    column.append(float(row[name]))
+                except (TypeError, ValueError):
+                    raise InvalidParameter("hush audit", f"numbers in column {name}", line=place) from None
+    return columns
+
+
+def _npz(path: Path) -> dict[str, Any]:
+    try:
+        with np.load(path, allow_pickle=False) as file:
+            return {name: file[name] for name in COLUMNS if name in file}
+    except ValueError as reason:
+        raise InvalidParameter("hush audit", "an npz file of plain arrays", file=str(path)) from reason
+
+
+def _parquet(path: Path) -> dict[str, Any]:
+    try:
+        import pyarrow
+        from pyarrow import parquet
+    except ImportError as reason:
+        raise NotInstalled("hush audit", "pyarrow", "data") from reason
+    try:
+        table = parquet.read_table(path)
+    except pyarrow.ArrowInvalid as reason:
+        raise InvalidParameter("hush audit", "a parquet file", file=str(path)) from reason
+    return {name: table[name].to_numpy() for name in COLUMNS if name in table.column_names}

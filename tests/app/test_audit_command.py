@@ -1,0 +1,84 @@
+"""`hush audit`: files of scores in three formats, bad files, demonstrations."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+
+import numpy as np
+import pytest
+
+from hush.app.cli import main
+
+
+def canaries() -> tuple[np.ndarray, np.ndarray]:
+    random = np.random.default_rng(1)
+    members = random.random(400) < 0.5
+    return 2 * members + random.standard_normal(400), members.astype(int)
+
+
+def written(folder: Path, ending: str) -> str:
+    scores, members = canaries()
+    path = folder / f"canaries{ending}"
+    if ending == ".csv":
+        rows = [f"{score!r},{member}" for score, member in zip(scores.tolist(), members.tolist(), strict=True)]
+        path.write_text("score,member\n" + "\n".join(rows))
+    elif ending == ".npz":
+        np.savez(path, score=scores, member=members)
+    else:
+        import pyarrow
+        from pyarrow import parquet
+
+        parquet.write_table(pyarrow.table({"score": scores, "member": members}), path)
+    return str(path)
+
+
+@pytest.mark.parametrize("ending", [".csv", ".npz", ".parquet"])
+def test_every_format_says_the_same(ending: str, tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    assert main(["audit", "scores", written(tmp_path, ending), "--claim", "gdp 2", "--json"]) == 0
+    shown = json.loads(capsys.readouterr().out)
+    assert shown["audit"]["survives"] is True
+    assert 0.5 < shown["audit"]["lower_bound"] < 2
+    assert shown["membership"]["area"]["value"] > 0.9
+
+
+def test_runs_and_charts(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    out = tmp_path / "audit.svg"
+    arguments = ["audit", "scores", written(tmp_path, ".npz"), "--claim", "gdp 0.5", "--runs", "--out", str(out)]
+    assert main(arguments) == 0
+    assert "REFUTED" in capsys.readouterr().out
+    assert out.read_text().startswith("<svg")
+
+
+def test_without_a_claim(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    assert main(["audit", "scores", written(tmp_path, ".csv")]) == 0
+    assert "area under ROC" in capsys.readouterr().out
+
+
+@pytest.mark.parametrize(
+    ("name", "text", "said"),
+    [
+        ("a.csv", "score\n1\n", "columns score and member"),
+        ("a.csv", "score,member\nx,1\n", "numbers in column score"),
+        ("a.csv", "score,member\nnan,1\n1,0\n2,1\n2,0\n", "no NaN"),
+        ("a.csv", "", "columns score and member"),
+        ("a.npz", "no zip", "npz file"),
+        ("a.parquet", "no table", "parquet file"),
+        ("a.pkl", "", "ends in one of"),
+    ],
+)
+def test_bad_files(name: str, text: str, said: str, tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    path = tmp_path / name
+    path.write_text(text)
+    assert main(["audit", "scores", str(path), "--claim", "pure 1"]) == 2
+    assert said in capsys.readouterr().err
+
+
+def test_a_file_that_is_not_there(capsys: pytest.CaptureFixture[str]) -> None:
+    assert main(["audit", "scores", "nowhere.csv"]) == 2
+    assert "can be read" in capsys.readouterr().err
+
+
+def test_demo(capsys: pytest.CaptureFixture[str]) -> None:
+    assert main(["audit", "demo", "--json"]) == 0
+    assert len(json.loads(capsys.readouterr().out)) == 3

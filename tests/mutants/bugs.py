@@ -1,0 +1,345 @@
+"""Known privacy bugs of the field, each injected into the real code, with the test or audit that must catch it."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable
+from dataclasses import dataclass, replace
+from importlib import import_module
+from typing import Any
+
+import numpy as np
+import pytest
+
+import hush
+from hush import releases
+from hush.auditing import Claim, distinguish, one_run, simulated
+
+REPLACE = hush.Relation.REPLACE
+Patch = pytest.MonkeyPatch
+
+
+@dataclass(frozen=True)
+class Mutant:
+    """A bug: what goes wrong, how it is injected, and who sees it ("module:test", or an audit)."""
+
+    name: str
+    inject: Callable[[Patch], None]
+    catcher: str | Callable[[], None]
+    arguments: tuple[Any, ...] = ()
+
+    @property
+    def caught_by(self) -> str:
+        """The catcher as it is printed."""
+        return self.catcher if isinstance(self.catcher, str) else str(self.catcher.__doc__)
+
+
+# -- audits that catch --------------------------------------------------------------------------------------------
+
+
+def audit_of(mechanism: Callable[[], hush.Mechanism], delta: float, samples: int = 40_000) -> Callable[[], None]:
+    """Distinguish runs of a mechanism, against what the accountant claims for it."""
+
+    def run() -> None:
+        made = mechanism()
+        report = distinguish(*simulated(made, source=hush.SeededSource(1)), claim=made, delta=delta, samples=samples)
+        assert report.survives, report
+
+    run.__doc__ = f"distinguish on {mechanism()}"
+    return run
+
+
+def audit_of_release(query: Callable[[], Any], bits: bool = False, samples: int = 1500) -> Callable[[], None]:
+    """Distinguish releases on three records and on their neighbours, against their claim."""
+
+    def run() -> None:
+        made, source = query(), hush.SeededSource(1)
+        others = [0.0, 0.0]
+        worlds = [*others, 1.0], [*others, 0.0] if made.mechanism.relation is REPLACE else others
+        drawn = [
+            np.array([float(made.release(world, source=source).value) for _ in range(samples)]) for world in worlds
+        ]
+        report = distinguish(*drawn, claim=made.mechanism, delta=0.0, bits=bits)
+        assert report.survives, report
+
+    run.__doc__ = f"distinguish on releases of {type(query()).__name__}{', last bits' if bits else ''}"
+    return run
+
+
+def audit_of_training() -> None:
+    """one-run audit of DP-SGD end to end"""
+    from hush.app.self_audit import training
+
+    assert training(300, 1, noise_multiplier=4.0).survives
+
+
+def audit_of_nulls() -> None:
+    """null audits, 100 of them, at confidence 0.95"""
+    attack = import_module("hush.auditing.distinguish").attack
+    random, claim, alarms = np.random.default_rng(2), Claim.of(hush.PureDP(1.0)), 0
+    for _ in range(100):
+        _, _, true, false = attack((random.standard_normal(200), random.standard_normal(200)), claim, 0.05)
+        alarms += bool(np.min(claim.bound(true, false)) > 0)
+    assert alarms <= 15
+
+
+def audit_of_ties() -> None:
+    """one-run audit of constant scores"""
+    assert one_run(np.zeros(100), np.arange(100) < 50, claim=hush.PureDP(1.0)).lower_bound == 0
+
+
+# -- injections ---------------------------------------------------------------------------------------------------
+
+
+def one_direction(patch: Patch) -> None:
+    patch.setattr(
+        hush.Mechanism, "neighbours", lambda self: [(n, _all(r), _all(a)) for n, r, a in self.relation.directions[-1:]]
+    )
+
+
+def _all(records: int) -> tuple[float, ...]:
+    return (0.0,) * records + (1.0,)
+
+
+def count_ignored(patch: Patch) -> None:
+    patch.setattr(hush.Repeat, "pair", lambda self, removed, added: self.inner.pair(removed, added))
+
+
+def thinned(change: Callable[[float], float]) -> Callable[[Patch], None]:
+    def inject(patch: Patch) -> None:
+        thin = hush.Poisson.thin
+
+        def wrong(self: hush.Poisson, counts: tuple[float, ...]) -> tuple[float, ...]:
+            return thin(hush.Poisson(rate=change(self.rate)), counts)
+
+        patch.setattr(hush.Poisson, "thin", wrong)
+
+    return inject
+
+
+def group_as_one(patch: Patch) -> None:
+    def wrong(self: hush.Poisson, counts: tuple[float, ...]) -> tuple[float, ...]:
+        size = len(counts) - 1
+        return counts if not size else (1 - self.rate, *(0.0,) * (size - 1), self.rate)
+
+    patch.setattr(hush.Poisson, "thin", wrong)
+
+
+def shuffled_as_poisson(patch: Patch) -> None:
+    def wrong(self: hush.ShuffledBatches, inner: hush.Mechanism, removed: Any, added: Any) -> Any:
+        return inner.on(hush.Poisson(rate=1 / self.steps)).repeat(self.steps).pair(removed, added)
+
+    patch.setattr(hush.ShuffledBatches, "pair", wrong)
+    patch.setattr(
+        hush.ShuffledBatches,
+        "attained",
+        lambda self, inner, removed, added, alone: (wrong(self, inner, removed, added),),
+    )
+
+
+def replacement_as_removal(patch: Patch) -> None:
+    from hush.mechanisms.leaf import Leaf
+
+    patch.setattr(Leaf, "steps", lambda self, removed, added: max(removed, added))
+
+
+def group_ignored(patch: Patch) -> None:
+    one = lambda counts: counts if len(counts) == 1 else (0.0, 1.0)  # noqa: E731
+    patch.setattr(
+        hush.Group, "neighbours", lambda self: [(n, one(_all(r)), one(_all(a))) for n, r, a in self.relation.directions]
+    )
+    patch.setattr(hush.Group, "pair", lambda self, removed, added: self.inner.pair(one(removed), one(added)))
+
+
+def gaussian_half(patch: Patch) -> None:
+    from hush.curves.normal import NormalPair
+
+    patch.setattr(
+        hush.Gaussian, "at", lambda self, r, a: NormalPair.shifted(0.5 * self.steps(r, a) / self.noise_multiplier)
+    )
+
+
+def response_half(patch: Patch) -> None:
+    at = hush.RandomizedResponse.at
+    half = lambda self: hush.RandomizedResponse(epsilon=self.epsilon_ / 2, choices=self.choices, relation=self.relation)  # noqa: E731
+    patch.setattr(hush.RandomizedResponse, "at", lambda self, r, a: at(half(self), r, a))
+
+
+def draws_too_many(patch: Patch) -> None:
+    draw = hush.Poisson.draw
+    patch.setattr(
+        hush.Poisson, "draw", lambda self, n, source=None: draw(hush.Poisson(rate=min(1.3 * self.rate, 1.0)), n, source)
+    )
+
+
+def fixed_batches(patch: Patch) -> None:
+    """Batches of a fixed size, where each record should have a coin of its own."""
+    patch.setattr(
+        hush.Poisson,
+        "draw",
+        lambda self, n, source=None: hush.WithoutReplacement(round(self.rate * n), n).draw(n, source),
+    )
+
+
+def conversion_without_delta(patch: Patch) -> None:
+    """epsilon = divergence of some order, the term log(1/delta)/(order - 1) forgotten."""
+    patch.setattr(hush.RenyiCurve, "epsilon_at", lambda self, log_delta: float(self(np.array([8.0]))[0]))
+
+
+def words_repeat(patch: Patch) -> None:
+    patch.setattr(hush.SecureSource, "words", lambda self, count: np.arange(count, dtype=np.uint64) << np.uint64(40))
+
+
+def seeded_is_private(patch: Patch) -> None:
+    patch.setattr(hush.SeededSource, "private", True)
+
+
+def noise_too_small(patch: Patch) -> None:
+    from hush.randomness import noise
+
+    sampler = noise.rounded_laplace
+    patch.setattr(noise, "rounded_laplace", lambda source, scale, size: sampler(source, 0.7 * scale, size))
+
+
+def sensitivity_over(divisor: int, kind: type) -> Callable[[Patch], None]:
+    """Noise for one n-th of the sensitivity: that of a mean on a sum, or of a wrong n on a mean."""
+
+    def inject(patch: Patch) -> None:
+        noised = kind.noised
+
+        def wrong(self: Any, totals: Any, *, l1: int, l2: float, source: Any) -> Any:
+            return noised(self, totals, l1=max(1, l1 // divisor), l2=l2 / divisor, source=source)
+
+        patch.setattr(kind, "noised", wrong)
+
+    return inject
+
+
+def float_noise(patch: Patch) -> None:
+    """Laplace noise made of floats, added in floats."""
+    from hush.auditing.simulation import laplace
+    from hush.releases import noise
+
+    exact = noise.add_laplace
+
+    def wrong(values: Any, *, sensitivity: float, scale: float, source: Any) -> Any:
+        found = exact(values, sensitivity=sensitivity, scale=scale, source=source)
+        return replace(found, values=np.asarray(values, float) + found.scale * laplace(source, len(values)))
+
+    patch.setattr(noise, "add_laplace", wrong)
+
+
+def not_clamped(patch: Patch) -> None:
+    from hush.releases.quantise import Grid
+
+    sums = Grid.sums
+
+    def wrong(self: Any, batches: Any, *, powers: int) -> list[int]:
+        kept = [np.asarray(batch, dtype=float) for batch in batches]
+        extra = sum(float(np.sum(np.nan_to_num(np.maximum(b - self.bounds[1], 0), posinf=0.0))) for b in kept)
+        found = sums(self, kept, powers=powers)
+        return [found[0] + int(min(extra / self.step, 2**40)), *found[1:]]
+
+    patch.setattr(Grid, "sums", wrong)
+
+
+def sample_charged_once(patch: Patch) -> None:
+    patch.setattr(releases.Sample, "_accounted", lambda self, uses: uses[-1].on(self._scheme))
+
+
+def smooth_off_by_one(patch: Patch) -> None:
+    from hush.releases import smooth
+
+    largest, coarse = smooth._largest, smooth._coarse
+    patch.setattr(smooth, "_largest", lambda down, up, beta: largest(down, up, beta) * math.exp(-beta))
+    patch.setattr(smooth, "_coarse", lambda x, rank, beta, bounds: coarse(x, rank, beta, bounds) * math.exp(-beta))
+
+
+def audit_of_median() -> None:
+    """distinguish on releases of a quantile of two equal halves"""
+    query = releases.Quantile(p=0.5, bounds=(0, 12), epsilon=1.0, step=1.0)
+    source = hush.SeededSource(9)
+    worlds = [0.0, 0.0, 0.0, 12.0, 12.0, 12.0], [0.0, 0.0, 0.0, 12.0, 12.0, 12.0, 12.0]
+    drawn = [np.array([float(query.release(w, source=source).value) for _ in range(1500)]) for w in worlds]
+    assert distinguish(*drawn, claim=query.mechanism, delta=0.0).survives
+
+
+def quantile_too_sharp(patch: Patch) -> None:
+    from hush.releases import exponential
+
+    change = exponential.change_of_loss
+    patch.setattr(exponential, "change_of_loss", lambda p, relation: change(p, relation) / 8)
+
+
+def no_clipping(patch: Patch) -> None:
+    import torch
+
+    from hush.learning.clipping import Flat
+
+    patch.setattr(Flat, "factors", lambda self, squares, max_norm: torch.ones_like(squares))
+
+
+def clipping_after_averaging(patch: Patch) -> None:
+    from hush.learning.per_example import Watched
+
+    add = Watched.add_clipped
+
+    def wrong(self: Any, flat: Any, batch: Any, max_norm: float, clipping: Any) -> None:
+        add(self, flat, batch, 1e9, clipping)
+        norm = float(flat.norm())
+        flat.mul_(min(1.0, max_norm / norm) if norm else 1.0)
+
+    patch.setattr(Watched, "add_clipped", wrong)
+
+
+def tied_weights_apart(patch: Patch) -> None:
+    """Layers that share weights, their norms taken apart; the check on random rows switched off with it."""
+    from hush.learning import per_example
+
+    patch.setattr(per_example, "grouped", lambda units: [[unit] for unit in units])
+    patch.setattr(per_example, "_agrees", lambda probe, units, alone, loop: None if loop else 1000)
+
+
+def norm_of_each_layer(patch: Patch) -> None:
+    """Each layer clipped to the whole norm."""
+    from hush.learning.clipping import Flat
+
+    patch.setattr(Flat, "factors", lambda self, squares, max_norm: (max_norm * squares.rsqrt()).clamp_max(1))
+
+
+def training_without_noise(patch: Patch) -> None:
+    from hush.learning.noise import SecureNoise
+
+    patch.setattr(SecureNoise, "finish", lambda self, flat, noise_multiplier, max_norm: None)
+
+
+def noise_of_the_mean(patch: Patch) -> None:
+    """Noise for the average added to the sum: too small by the batch size."""
+    from hush.learning.noise import SecureNoise
+
+    finish = SecureNoise.finish
+    patch.setattr(SecureNoise, "finish", lambda self, flat, noise, norm: finish(self, flat, noise, norm / 100))
+
+
+def audit_without_split(patch: Patch) -> None:
+    """Attackers chosen on the samples that give the bound."""
+    module = import_module("hush.auditing.distinguish")
+
+    def wrong(worlds: Any, claim: Any, error: float, bits: bool = False) -> Any:
+        event = module.choose(tuple(np.concatenate([world, world]) for world in worlds), claim, 1.0, bits)
+        return event, worlds, *event.limits(worlds, error)
+
+    patch.setattr(module, "attack", wrong)
+
+
+def ties_in_order_of_the_file(patch: Patch) -> None:
+    module = import_module("hush.auditing.one_run")
+    patch.setattr(module, "order", lambda source, count: np.arange(count))
+
+
+def delta_of_one_run_forgotten(patch: Patch) -> None:
+    from hush.auditing import guesses
+
+    tail = guesses.tail_of_pure
+    for module in (guesses, import_module("hush.auditing.one_run")):
+        patch.setattr(module, "tail_of_pure", lambda *a, epsilon, delta: tail(*a, epsilon=epsilon, delta=0.0))

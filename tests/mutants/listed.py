@@ -1,0 +1,151 @@
+"""The list of mutants: the bug in words, its injection, and what catches it."""
+
+from __future__ import annotations
+
+import hush
+from hush import releases
+from tests.mutants import bugs
+from tests.mutants.bugs import REPLACE, Mutant, audit_of, audit_of_release
+
+GOLDEN = "tests.golden.test_published_numbers"
+CLIPPED = "tests.learning.test_clipped_sums_vs_plain_gradients"
+
+
+def published() -> None:
+    """tests.golden.test_published_numbers:TestCertified.test_default_tolerance"""
+    from tests.golden.test_published_numbers import CERTIFIED, TestCertified
+
+    TestCertified().test_default_tolerance(*CERTIFIED[0])
+
+
+MUTANTS = [
+    Mutant("one direction only", bugs.one_direction, published),
+    Mutant("count ignored", bugs.count_ignored, f"{GOLDEN}:test_randomized_response_counts"),
+    Mutant("rate rounded down", bugs.thinned(lambda rate: int(rate * 150) / 200), published),
+    Mutant("one sample amplified twice", bugs.thinned(lambda rate: rate**2), published),
+    Mutant(
+        "sampled group as one record", bugs.group_as_one, f"{GOLDEN}:test_a_sampled_group_is_not_the_mix_of_its_pair"
+    ),
+    Mutant(
+        "shuffled batches accounted as Poisson",
+        bugs.shuffled_as_poisson,
+        audit_of(lambda: hush.Gaussian(0.25).on(hush.ShuffledBatches(steps=4)), 0.01, 1500),
+    ),
+    Mutant(
+        "replace-one with the sensitivity of add or remove",
+        bugs.replacement_as_removal,
+        audit_of(lambda: hush.Laplace(2.0).under(REPLACE), 0.0),
+    ),
+    Mutant(
+        "record-level epsilon quoted for a group", bugs.group_ignored, audit_of(lambda: hush.Laplace(2.0).group(2), 0.0)
+    ),
+    Mutant("half the sensitivity of a Gaussian", bugs.gaussian_half, audit_of(lambda: hush.Gaussian(1.0), 0.01)),
+    Mutant(
+        "randomized response at half its epsilon",
+        bugs.response_half,
+        audit_of(lambda: hush.RandomizedResponse(epsilon=1.0, relation=REPLACE), 0.0),
+    ),
+    Mutant(
+        "delta forgotten in a Rényi conversion",
+        bugs.conversion_without_delta,
+        "tests.curves.test_conversions_vs_two_points:test_a_whole_curve_lies_above_the_exact_answer",
+        (hush.Gaussian(1.0),),
+    ),
+    Mutant(
+        "samples larger than accounted for",
+        bugs.draws_too_many,
+        "tests.mechanisms.test_schemes_draw:test_inclusion_and_joint_inclusion",
+        ("poisson, coins",),
+    ),
+    Mutant(
+        "batches of fixed size accounted as Poisson",
+        bugs.fixed_batches,
+        "tests.mechanisms.test_schemes_draw:test_inclusion_and_joint_inclusion",
+        ("poisson, coins",),
+    ),
+    Mutant(
+        "random words that repeat",
+        bugs.words_repeat,
+        "tests.randomness.test_secure_streams:test_threads_draw_different_words",
+    ),
+    Mutant(
+        "a seeded release labelled private",
+        bugs.seeded_is_private,
+        "tests.releases.test_release_interface:test_seeded_releases_are_labelled_and_refused",
+    ),
+    Mutant(
+        "less noise than declared",
+        bugs.noise_too_small,
+        audit_of_release(lambda: releases.Count(epsilon=2.0), samples=4000),
+    ),
+    Mutant(
+        "noise of a mean on a sum",
+        bugs.sensitivity_over(3, releases.Sum),
+        audit_of_release(lambda: releases.Sum(bounds=(0, 1), epsilon=1.0)),
+    ),
+    Mutant(
+        "sensitivity of a mean with the wrong n",
+        bugs.sensitivity_over(3, releases.Mean),
+        audit_of_release(lambda: releases.Mean(bounds=(0, 1), epsilon=1.0, relation=REPLACE)),
+    ),
+    Mutant(
+        "sensitivity of a variance without its square",
+        bugs.sensitivity_over(2, releases.Variance),
+        "tests.releases.test_replay_on_neighbours:test_what_is_declared_is_reached",
+        (releases.Variance(bounds=(0, 10), epsilon=1.0),),
+    ),
+    Mutant(
+        "a histogram whose record moves two cells",
+        bugs.sensitivity_over(2, releases.Histogram),
+        "tests.releases.test_replay_on_neighbours:test_what_is_declared_is_reached",
+        (releases.Histogram(edges=(0, 1, 5, 2000), relation=REPLACE, epsilon=1.0),),
+    ),
+    Mutant(
+        "noise made of floats",
+        bugs.float_noise,
+        audit_of_release(lambda: releases.Sum(bounds=(0, 1), epsilon=1.0), bits=True),
+    ),
+    Mutant(
+        "values beyond the bounds not clamped",
+        bugs.not_clamped,
+        "tests.releases.test_hostile_data:test_fixed_places_of_odd_values",
+    ),
+    Mutant(
+        "one sample used twice, charged once",
+        bugs.sample_charged_once,
+        "tests.releases.test_release_interface:test_two_uses_of_a_sample_vs_one_sample_of_both",
+    ),
+    Mutant(
+        "off by one in the smooth sensitivity",
+        bugs.smooth_off_by_one,
+        "tests.releases.test_smooth_sensitivity_vs_brute_force:test_long_data_vs_definition_by_columns",
+    ),
+    Mutant(
+        "too large a step of the exponential mechanism",
+        bugs.quantile_too_sharp,
+        bugs.audit_of_median,
+    ),
+    Mutant("gradients not clipped", bugs.no_clipping, f"{CLIPPED}:test_against_vmap_of_grad", ("perceptron",)),
+    Mutant(
+        "clipping after averaging",
+        bugs.clipping_after_averaging,
+        f"{CLIPPED}:test_against_vmap_of_grad",
+        ("perceptron",),
+    ),
+    Mutant("tied weights not counted", bugs.tied_weights_apart, f"{CLIPPED}:test_against_vmap_of_grad", ("tied",)),
+    Mutant(
+        "each layer clipped to the whole norm",
+        bugs.norm_of_each_layer,
+        f"{CLIPPED}:test_against_vmap_of_grad",
+        ("perceptron",),
+    ),
+    Mutant("training without noise", bugs.training_without_noise, bugs.audit_of_training),
+    Mutant("noise of the average gradient on the sum", bugs.noise_of_the_mean, bugs.audit_of_training),
+    Mutant("an attacker chosen on the samples that convict", bugs.audit_without_split, bugs.audit_of_nulls),
+    Mutant("ties of scores in the order of the file", bugs.ties_in_order_of_the_file, bugs.audit_of_ties),
+    Mutant(
+        "the delta term of a one-run audit forgotten",
+        bugs.delta_of_one_run_forgotten,
+        "tests.auditing.test_one_run_vs_theorem:test_delta_costs",
+    ),
+]
