@@ -6,6 +6,8 @@ BENCH := bench/.venv
 BENCH_READY := $(BENCH)/.ready
 ALLOCATION := bench/.venv-allocation
 ALLOCATION_READY := $(ALLOCATION)/.ready
+AUDITING := bench/.venv-auditing
+AUDITING_READY := $(AUDITING)/.ready
 RELEASES := bench/.venv-releases
 RELEASES_READY := $(RELEASES)/.ready
 RUN := --noise 1.0 --rate 0.01 --steps 10000 --delta 1e-5
@@ -46,10 +48,11 @@ check: setup ## lint, formatting, types and the import layers
 	$(BIN)/pyright
 	$(BIN)/lint-imports
 
-bench: $(BENCH_READY) $(ALLOCATION_READY) $(RELEASES_READY) ## compare with other accountants, into bench/results
+bench: $(BENCH_READY) $(ALLOCATION_READY) $(AUDITING_READY) $(RELEASES_READY) ## compare with other accountants, into bench/results
 	$(BENCH)/bin/python bench/run.py
 	$(BENCH)/bin/python bench/renyi.py
 	$(ALLOCATION)/bin/python bench/allocation.py
+	$(AUDITING)/bin/python bench/auditing.py
 	$(RELEASES)/bin/python bench/noise.py
 	$(RELEASES)/bin/python bench/releases.py
 
@@ -75,6 +78,13 @@ $(RELEASES_READY): pyproject.toml bench/requirements-releases.txt
 	$(RELEASES)/bin/python $(PIP) install --editable .
 	@touch $@
 
+# jax-privacy brings jax with it.
+$(AUDITING_READY): pyproject.toml bench/requirements-auditing.txt
+	$(PYTHON) -m venv --clear $(AUDITING)
+	$(AUDITING)/bin/python $(PIP) install --requirement bench/requirements-auditing.txt
+	$(AUDITING)/bin/python $(PIP) install --editable .
+	@touch $@
+
 clean: ## remove the environments and every cache
-	rm -rf .venv $(BENCH) $(ALLOCATION) $(RELEASES) dist build .pytest_cache .ruff_cache .hypothesis .import_linter_cache
+	rm -rf .venv $(BENCH) $(ALLOCATION) $(AUDITING) $(RELEASES) dist build .pytest_cache .ruff_cache .hypothesis .import_linter_cache
 	find . -name __pycache__ -type d -prune -exec rm -rf {} +
