@@ -121,7 +121,7 @@ def test_delta_costs() -> None:
     claims = [hush.ApproxDP(1.0, delta) for delta in (1e-9, 1e-4, 1e-2)]
     found = [one_run(scores, members, claim=claim, guesses=(200, 200)).lower_bound for claim in claims]
     assert found[0] > found[1] + 0.01
-    assert found[1] > found[2] + 0.1
+    assert found[1] > found[2] + 0.05
 
 
 def test_fit_draws_fair_coins() -> None:
