@@ -8,6 +8,8 @@ ALLOCATION := bench/.venv-allocation
 ALLOCATION_READY := $(ALLOCATION)/.ready
 AUDITING := bench/.venv-auditing
 AUDITING_READY := $(AUDITING)/.ready
+LEARNING := bench/.venv-learning
+LEARNING_READY := $(LEARNING)/.ready
 RELEASES := bench/.venv-releases
 RELEASES_READY := $(RELEASES)/.ready
 RUN := --noise 1.0 --rate 0.01 --steps 10000 --delta 1e-5
@@ -48,11 +50,12 @@ check: setup ## lint, formatting, types and the import layers
 	$(BIN)/pyright
 	$(BIN)/lint-imports
 
-bench: $(BENCH_READY) $(ALLOCATION_READY) $(AUDITING_READY) $(RELEASES_READY) ## compare with other accountants, into bench/results
+bench: $(BENCH_READY) $(ALLOCATION_READY) $(AUDITING_READY) $(LEARNING_READY) $(RELEASES_READY) ## compare with other accountants, into bench/results
 	$(BENCH)/bin/python bench/run.py
 	$(BENCH)/bin/python bench/renyi.py
 	$(ALLOCATION)/bin/python bench/allocation.py
 	$(AUDITING)/bin/python bench/auditing.py
+	$(LEARNING)/bin/python bench/learning.py
 	$(RELEASES)/bin/python bench/noise.py
 	$(RELEASES)/bin/python bench/releases.py
 
@@ -71,6 +74,14 @@ $(ALLOCATION_READY): pyproject.toml bench/requirements-allocation.txt
 	$(ALLOCATION)/bin/python $(PIP) install --editable .
 	@touch $@
 
+# opacus takes any torch, so torch goes first, pinned.
+$(LEARNING_READY): pyproject.toml bench/requirements-learning.txt
+	$(PYTHON) -m venv --clear $(LEARNING)
+	$(LEARNING)/bin/python $(PIP) install "$$(grep '^torch==' bench/requirements-learning.txt)"
+	$(LEARNING)/bin/python $(PIP) install --requirement bench/requirements-learning.txt
+	$(LEARNING)/bin/python $(PIP) install --editable .
+	@touch $@
+
 # diffprivlib gets the scikit-learn of its time.
 $(RELEASES_READY): pyproject.toml bench/requirements-releases.txt
 	$(PYTHON) -m venv --clear $(RELEASES)
@@ -86,5 +97,5 @@ $(AUDITING_READY): pyproject.toml bench/requirements-auditing.txt
 	@touch $@
 
 clean: ## remove the environments and every cache
-	rm -rf .venv $(BENCH) $(ALLOCATION) $(AUDITING) $(RELEASES) dist build .pytest_cache .ruff_cache .hypothesis .import_linter_cache
+	rm -rf .venv $(BENCH) $(ALLOCATION) $(AUDITING) $(LEARNING) $(RELEASES) dist build .pytest_cache .ruff_cache .hypothesis .import_linter_cache
 	find . -name __pycache__ -type d -prune -exec rm -rf {} +

@@ -143,13 +143,13 @@ def test_training_says_what_is_free(training: hush.TrainingPlans) -> None:
 
 
 def test_table_and_chart_have_all_rows() -> None:
-    plan = hush.plan.mean(**MEAN, delta=1e-6, rates=[1.0, 0.1])
+    plan = hush.plan.mean(**MEAN, delta=1e-6, rates=[1.0, 0.2, 0.1])
     head, *body = plan.table()
     assert head[4:] == plan.mechanisms
-    assert [cells[0] for cells in body] == ["1", "0.09999"]
+    assert [cells[0] for cells in body] == ["1", "0.2", "0.09999"]
     chart = plan.chart()
     assert chart.line("Laplace noise").y == tuple(row.error for row in plan.of("Laplace noise")[::-1])
-    assert chart.line("sampling alone").x == (plan.rows[1].rate,)
+    assert chart.line("sampling alone").x == (plan.rows[2].rate, plan.rows[1].rate)
     with pytest.raises(hush.InvalidParameter, match="Laplace noise"):
         plan.of("noise")
 

@@ -26,6 +26,8 @@ examples:
   hush compose "laplace 10" --times 1 10 100 --delta 1e-6 --out compared.svg
   hush chart profile "gaussian 1" "laplace 1" --out profiles.png
   hush figures pictures
+  hush figures --accuracy pictures
+  hush plan median --population 10001 --bounds 0 2000 --epsilon 0.5 --delta 1e-6 --model "lognormal 5 0.5"
   hush audit scores canaries.csv --claim "gdp 2"
   hush release median data.parquet --column income --bounds 0 2000 --epsilon 1 --sample 0.01
   hush compare --noise 1.0 --steps 1000 --epochs 1 --delta 1e-6 --chart schemes.svg
@@ -143,9 +145,24 @@ def parser() -> Parser:
     _add_chart(command("chart", "a picture of one or more mechanisms", training=False))
     _add_figures(command("figures", "the pictures of the documentation", training=False))
     _add_iterate(commands)
+    _add_plan(commands)
     _add_audit(commands)
     _add_release(commands)
     return top
+
+
+def _add_plan(commands: argparse._SubParsersAction) -> None:
+    from hush.app import plan_options
+
+    text = "expected error with and without a sample, before any data is seen; batch sizes of DP-SGD"
+    added = commands.add_parser(
+        "plan",
+        help=text,
+        description=text,
+        epilog=plan_options.EXAMPLES,
+        formatter_class=argparse.RawDescriptionHelpFormatter,
+    )
+    plan_options.add_options(added)
 
 
 def _add_audit(commands: argparse._SubParsersAction) -> None:
@@ -224,6 +241,11 @@ def _add_chart(added: argparse.ArgumentParser) -> None:
 
 def _add_figures(added: argparse.ArgumentParser) -> None:
     added.add_argument("directory", help="where to put them")
+    added.add_argument(
+        "--accuracy",
+        action="store_true",
+        help="instead: the experiment on the accuracy of samples, its tables (.md, .csv) and pictures",
+    )
     added.add_argument("--only", nargs="+", metavar="NAME", help="some of them")
     added.add_argument("--format", choices=("svg", "png", "html"), default="svg")
 

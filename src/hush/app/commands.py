@@ -34,6 +34,7 @@ def run(arguments: Namespace) -> str:
         "statement": _statement,
         "calibrate": _calibrate,
         "iterate": _iterate,
+        "plan": _plan,
         "release": _release,
     }[arguments.command](arguments)
 
@@ -127,6 +128,12 @@ def _release(arguments: Namespace) -> str:
 
 def _iterate(arguments: Namespace) -> str:
     from hush.app.iterate import answer
+
+    return answer(arguments)
+
+
+def _plan(arguments: Namespace) -> str:
+    from hush.app.plan import answer
 
     return answer(arguments)
 

@@ -6,7 +6,7 @@ import json
 import math
 import sys
 from argparse import Namespace
-from collections.abc import Iterable, Iterator
+from collections.abc import Callable, Iterable, Iterator, Mapping
 from pathlib import Path
 
 import hush
@@ -114,12 +114,11 @@ def _table(found: Compositions) -> str:
 
 
 def _figures(arguments: Namespace) -> str:
-    from hush.questions.figures import FIGURES
-
-    names = arguments.only or list(FIGURES)
-    unknown = [name for name in names if name not in FIGURES]
+    charts, tables = _accuracy() if arguments.accuracy else _documentation()
+    names = arguments.only or list(charts)
+    unknown = [name for name in names if name not in charts]
     if unknown:
-        raise InvalidParameter("hush figures", f"names among: {', '.join(FIGURES)}", only=unknown)
+        raise InvalidParameter("hush figures", f"names among: {', '.join(charts)}", only=unknown)
     directory = Path(arguments.directory)
     try:
         directory.mkdir(parents=True, exist_ok=True)
@@ -128,8 +127,28 @@ def _figures(arguments: Namespace) -> str:
     made = []
     for name in progress(names, "hush figures"):
         made.append(directory / f"{name}.{arguments.format}")
-        saved(FIGURES[name](), made[-1])
+        saved(charts[name](), made[-1])
+    for name, text in ({} if arguments.only else tables()).items():
+        made.append(directory / name)
+        made[-1].write_text(text, encoding="utf-8")
     return _json({"files": [str(path) for path in made]}) if arguments.json else "\n".join(map(str, made))
+
+
+Figures = tuple[Mapping[str, Callable[[], Picture]], Callable[[], dict[str, str]]]
+"""Charts by their names, and the tables that go with them."""
+
+
+def _documentation() -> Figures:
+    from hush.questions.figures import FIGURES
+
+    return FIGURES, dict
+
+
+def _accuracy() -> Figures:
+    from hush.questions.figures_accuracy import Accuracy
+
+    found = Accuracy()
+    return found.charts(), found.tables
 
 
 def progress(names: list[str], who: str) -> Iterator[str]:

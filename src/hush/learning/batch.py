@@ -23,7 +23,8 @@ def tensors(batch: Any) -> list[Tensor]:
 
 def size_of(batch: Any) -> int:
     """The number of examples: the common length of all tensors."""
-    sizes = {leaf.shape[0] if leaf.dim() else None for leaf in tensors(batch)}
+    plain = isinstance(batch, tuple) and all(isinstance(leaf, Tensor) for leaf in batch)
+    sizes = {leaf.shape[0] if leaf.dim() else None for leaf in (batch if plain else tensors(batch))}
     rule = "a tuple (inputs, targets, ...) of tensors with one row an example"
     if not isinstance(batch, tuple | list) or len(sizes) != 1 or None in sizes:
         raise InvalidParameter("A batch", rule, rows=sorted(map(str, sizes)))

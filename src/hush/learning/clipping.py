@@ -30,7 +30,7 @@ class Flat(Clipping):
 
     def factors(self, squares: Tensor, max_norm: float) -> Tensor:
         total = squares.sum(0) if len(squares) > 1 else squares[0]
-        return (max_norm * total.rsqrt()).clamp_max_(1).expand_as(squares)
+        return total.rsqrt().mul_(max_norm).clamp_max_(1).expand_as(squares)
 
 
 @dataclass(frozen=True)
@@ -45,7 +45,7 @@ class PerLayer(Clipping):
 
     def factors(self, squares: Tensor, max_norm: float) -> Tensor:
         share = max_norm / math.sqrt(len(squares))
-        return (share * squares.rsqrt()).clamp_max_(1)
+        return squares.rsqrt().mul_(share).clamp_max_(1)
 
 
 @dataclass(frozen=True)

@@ -88,61 +88,54 @@ def row_squares(values: Tensor) -> Tensor:
 class Outer(Part):
     """The gradient of a matrix that is a sum of outer products, one a position t: sum_t left_t right_t', and its bias.
 
-    left: gradients of outputs (m, t, out), right: inputs (m, t, in). One position needs no gradients at all: the norm
-    of an outer product is the product of the norms (Goodfellow 2015). With several, it is either read off the Gram
-    matrices, sum_{t,s} (left_t.left_s)(right_t.right_s) (Li et al. 2022, ghost norm), or the gradients are made.
+    left: gradients of outputs (m, t, out), right: inputs (m, t, in); (m, out) and (m, in) where there is one position.
+    One position needs no gradients at all: the norm of an outer product is the product of the norms (Goodfellow 2015).
+    With several, it is either read off the Gram matrices, sum_{t,s} (left_t.left_s)(right_t.right_s) (Li et al. 2022,
+    ghost norm), or the gradients are made.
     """
 
     def __init__(self, left: Tensor, right: Tensor, names: tuple[str, ...], shape: tuple[int, ...]) -> None:
         self.left, self.right, self.names, self.shape = left, right, names, shape
+        self.weight, self.bias = "weight" in names, "bias" in names
         self.made: Tensor | None = None
-
-    @property
-    def _ghost(self) -> bool:
-        positions, out, into = self.left.shape[1], self.left.shape[2], self.right.shape[2]
-        return positions * (out + into) < out * into
 
     def squares(self) -> Tensor:
         left, right = self.left, self.right
-        weight, bias = "weight" in self.names, "bias" in self.names
-        if left.shape[1] == 1:
-            sizes = row_squares(left[:, 0])
-            if not weight:
+        if left.dim() == 2:
+            sizes = row_squares(left)
+            if not self.weight:
                 return sizes
-            others = row_squares(right[:, 0])
-            return sizes * (others.add_(1) if bias else others)
-        if not weight:
-            return row_squares(left.sum(1))
-        if not self._ghost:
-            total = row_squares(self._gradients().flatten(1))
-            return total + row_squares(left.sum(1)) if bias else total
-        inputs, outputs = right @ right.mT, left @ left.mT
-        total = torch.linalg.vecdot(inputs.flatten(1), outputs.flatten(1))
-        if bias:
-            total = total + row_squares(left.sum(1))
-        return total.clamp_min(0)
+            others = row_squares(right)
+            return sizes.mul_(others.add_(1) if self.bias else others)
+        found = []
+        if self.weight and left.shape[1] * (left.shape[2] + right.shape[2]) < left.shape[2] * right.shape[2]:
+            inputs, outputs = right @ right.mT, left @ left.mT
+            found.append(torch.linalg.vecdot(inputs.flatten(1), outputs.flatten(1)).clamp_min_(0))
+        elif self.weight:
+            found.append(row_squares(self._gradients().flatten(1)))
+        if self.bias:
+            found.append(row_squares(left.sum(1)))
+        return found[0] if len(found) == 1 else found[0].add_(found[1])
 
     def _gradients(self) -> Tensor:
         if self.made is None:
-            self.made = self.left.mT @ self.right
+            left, right = (rows if rows.dim() == 3 else rows.unsqueeze(1) for rows in (self.left, self.right))
+            self.made = left.mT @ right
         return self.made
 
     def add(self, weights: Tensor, into: Views) -> None:
-        positions = self.left.shape[1]
-        if positions == 1:
-            left, right, each = self.left[:, 0], self.right[:, 0], weights
-        else:
-            left, right = self.left.reshape(-1, self.left.shape[-1]), self.right.reshape(-1, self.right.shape[-1])
-            each = weights.repeat_interleave(positions)
-        if "weight" in self.names:
-            view = into["weight"]
+        left, right, each = self.left, self.right, weights
+        if left.dim() == 3:
+            each = weights.repeat_interleave(left.shape[1])
+            left, right = left.reshape(-1, left.shape[-1]), right.reshape(-1, right.shape[-1])
+        if self.weight:
             if self.made is not None:
-                self._place(view, (weights @ self.made.flatten(1)).view(self.made.shape[1:]))
+                self._place(into["weight"], (weights @ self.made.flatten(1)).view(self.made.shape[1:]))
             elif self.shape:
-                self._place(view, (left * each.unsqueeze(1)).T @ right)
+                self._place(into["weight"], (left * each.unsqueeze(1)).T @ right)
             else:
-                view.addmm_((left * each.unsqueeze(1)).T, right)
-        if "bias" in self.names:
+                into["weight"].addmm_((left * each.unsqueeze(1)).T, right)
+        if self.bias:
             into["bias"].addmv_(left.T, each)
 
     def _place(self, view: Tensor, total: Tensor) -> None:
@@ -153,19 +146,20 @@ class Outer(Part):
 
     def rows(self) -> dict[str, Tensor]:
         found = {}
-        if "weight" in self.names:
+        if self.weight:
             made = self._gradients()
             found["weight"] = made.view(-1, *self.shape).permute(0, 1, 4, 2, 3) if self.shape else made
-        if "bias" in self.names:
-            found["bias"] = self.left.sum(1)
+        if self.bias:
+            found["bias"] = self.left if self.left.dim() == 2 else self.left.sum(1)
         return found
 
     def joined(self, others: list[Part]) -> Part:
-        parts = [self, *(other for other in others if isinstance(other, Outer))]
-        left, right = torch.cat([part.left for part in parts], 1), torch.cat([part.right for part in parts], 1)
+        parts = [part.folded(len(self.left)) for part in (self, *others)]
+        factors = [(part.left, part.right) for part in parts if isinstance(part, Outer)]
+        left, right = (torch.cat(rows, 1) for rows in zip(*factors, strict=True))
         return Outer(left, right, self.names, self.shape)
 
-    def folded(self, count: int) -> Part:
+    def folded(self, count: int) -> Outer:
         left, right = (rows.reshape(count, -1, rows.shape[-1]) for rows in (self.left, self.right))
         return Outer(left, right, self.names, self.shape)
 

@@ -17,7 +17,7 @@ from hush.learning.probe import ROWS, Probe, probe_of
 from hush.learning.units import Axes, Pass, Unit, trainable, units_of
 from hush.mechanisms.checks import positive
 
-CACHE = 6 * 2**20
+CACHE = 16 * 2**20
 """Bytes that a micro-batch should fill: what a core's share of the cache holds."""
 FEWEST = 16
 
@@ -38,8 +38,9 @@ def clipped_gradient(
     size_of(batch)
     watched = Watched.of(model, loss, batch)
     flat = watched.zeros()
-    watched.add_clipped(flat, batch, positive("clipped_gradient", max_norm=max_norm), clipping or Flat())
-    return watched.named(flat)
+    named = watched.named(flat)
+    watched.add_clipped(named, batch, positive("clipped_gradient", max_norm=max_norm), clipping or Flat())
+    return named
 
 
 @dataclass(eq=False)
@@ -51,6 +52,7 @@ class Watched:
     units: list[Unit]
     axes: dict[int, list[Axes]]
     loops: frozenset[int]
+    gentle: bool
     row_bytes: int
     groups: list[list[Unit]] = field(init=False)
     parameters: dict[str, nn.Parameter] = field(init=False)
@@ -69,15 +71,15 @@ class Watched:
         probe = probe_of(model, loss, batch)
         probe.check_rows_are_apart()
         alone = probe.rows_alone()
-        for pick in (units_of, _whole):
-            for loop in (False, True):
-                cost = _agrees(probe, pick(probe.model), alone, loop)
-                if cost is not None:
-                    units, copies = pick(model), pick(probe.model)
-                    mapping = {id(c): id(u) for c, u in zip(copies, units, strict=True)}
-                    axes = probe.axes(copies)
-                    looped = frozenset(id(u) for u in units if loop)
-                    return cls(model, loss, units, {mapping[key]: value for key, value in axes.items()}, looped, cost)
+        for pick, loop, gentle in WAYS:
+            copies = pick(probe.model)
+            cost = _agrees(probe, copies, alone, loop, gentle)
+            if cost is not None:
+                units = pick(model)
+                axes = probe.axes(copies)
+                mapping = {id(c): id(u) for c, u in zip(copies, units, strict=True)}
+                here = {mapping[key]: value for key, value in axes.items()}
+                return cls(model, loss, units, here, frozenset(map(id, units)) if loop else frozenset(), gentle, cost)
         raise NotCovered("a model whose gradients, example by example, differ from those of examples alone")
 
     def zeros(self) -> Tensor:
@@ -95,13 +97,12 @@ class Watched:
         most = max(FEWEST, CACHE // max(self.row_bytes, 1))
         return -(-count // -(-count // most)) if count else 1
 
-    def add_clipped(self, flat: Tensor, batch: Any, max_norm: float, clipping: Clipping) -> None:
-        """Add the clipped gradients of all examples of the batch."""
-        named = self.named(flat)
+    def add_clipped(self, named: dict[str, Tensor], batch: Any, max_norm: float, clipping: Clipping) -> None:
+        """Add the clipped gradients of all examples of the batch to what is there for each parameter."""
         views = {id(p): named[name] for name, p in self.parameters.items()}
         count = size_of(batch)
         step = self.micro(count)
-        run = Pass(self.units, self.axes, self.loops)
+        run = Pass(self.units, self.axes, self.loops, self.gentle)
         with run.watching():
             for start in range(0, count, step):
                 stop = min(start + step, count)
@@ -164,14 +165,24 @@ def _whole(model: nn.Module) -> list[Unit]:
     return [Unit(model, None, trainable(model))]
 
 
-def _agrees(probe: Probe, units: list[Unit], alone: list[dict[str, Tensor]], loop: bool) -> int | None:
+WAYS = (
+    (units_of, False, False),
+    (units_of, False, True),
+    (units_of, True, True),
+    (_whole, False, True),
+    (_whole, True, True),
+)
+"""Layers or the whole; one example after the other; layers that overwrite. The first way that is right is taken."""
+
+
+def _agrees(probe: Probe, units: list[Unit], alone: list[dict[str, Tensor]], loop: bool, gentle: bool) -> int | None:
     """Bytes a row if the watched pass gives the gradients of the rows alone, None if it does not."""
     if loop and all(unit.rule is not None for unit in units):
         return None
     try:
         axes = probe.axes(units)
         loops = frozenset(id(unit) for unit in units if loop)
-        parts = joint(probe.watched(units, axes, loops), grouped(units))
+        parts = joint(probe.watched(units, axes, loops, gentle), grouped(units))
     except (RuntimeError, NotCovered, AttributeError, IndexError, ValueError):
         return None
     names = {id(p): name for name, p in trainable(probe.model).items()}

@@ -14,6 +14,7 @@ from torch.utils import _pytree as pytree
 
 from hush.errors import InvalidParameter, NotCovered
 from hush.learning.batch import Loss, random_like, row_losses, rows
+from hush.learning.parts import Part
 from hush.learning.units import Axes, Pass, Unit, trainable, units_of
 
 ROWS = 3
@@ -170,9 +171,11 @@ class Probe:
             )
         return found
 
-    def watched(self, units: list[Unit], axes: dict[int, list[Axes]], loops: frozenset[int]) -> list[Any]:
+    def watched(
+        self, units: list[Unit], axes: dict[int, list[Axes]], loops: frozenset[int], gentle: bool
+    ) -> list[tuple[Unit, Part]]:
         """The parts of the first rows by the watched pass."""
-        run = Pass(units, axes, loops)
+        run = Pass(units, axes, loops, gentle)
         with run.watching(), self._settled():
             run.begin(ROWS)
             losses = row_losses(self.model, self.loss, rows(self.batch, 0, ROWS), ROWS)

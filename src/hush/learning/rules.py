@@ -15,8 +15,9 @@ Rule = Callable[[nn.Module, Tensor, Tensor, tuple[str, ...]], Part]
 
 
 def linear(layer: nn.Linear, inputs: Tensor, left: Tensor, names: tuple[str, ...]) -> Part:
-    count = len(inputs)
-    return Outer(left.reshape(count, -1, left.shape[-1]), inputs.reshape(count, -1, inputs.shape[-1]), names, ())
+    if inputs.dim() > 3:
+        inputs, left = inputs.flatten(1, -2), left.flatten(1, -2)
+    return Outer(left, inputs, names, ())
 
 
 def convolution(layer: nn.Conv1d | nn.Conv2d, inputs: Tensor, left: Tensor, names: tuple[str, ...]) -> Part:

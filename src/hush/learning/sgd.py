@@ -67,7 +67,7 @@ class PrivateGradient:
         self.clipping, self.noise = clipping or Flat(), noise or SecureNoise()
         self.steps = 0
         self._watched: Watched | None = None
-        self._flat = torch.empty(0)
+        self._flat, self._named = torch.empty(0), {}
         self._drawn: DrawnBatch | None = None
         self.device = _one_device(model)
 
@@ -94,19 +94,18 @@ class PrivateGradient:
         batch.used, self.steps = True, self.steps + 1
         scale = self.plan.noise_multiplier, self.max_norm
         self.noise.begin(self._flat, *scale)
-        watched.add_clipped(self._flat, batch.examples, self.max_norm, self.clipping)
+        watched.add_clipped(self._named, batch.examples, self.max_norm, self.clipping)
         self.noise.finish(self._flat, *scale)
         self._flat.div_(self.plan.expected_batch)
-        for p, view in self._views:
-            p.grad = view
+        for name, p in watched.parameters.items():
+            p.grad = self._named[name]
 
     def _ready(self, batch: Any) -> Watched:
         """At the first batch: check the model on random data of these shapes, and make room for one gradient."""
         if self._watched is None:
             self._watched = Watched.of(self.model, self.loss, batch)
             self._flat = self._watched.zeros()
-            named = self._watched.named(self._flat)
-            self._views = [(p, named[name]) for name, p in self._watched.parameters.items()]
+            self._named = self._watched.named(self._flat)
         return self._watched
 
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import warnings
 from collections.abc import Iterator, Sequence
-from contextlib import ExitStack, contextmanager
+from contextlib import contextmanager
 from dataclasses import dataclass, field
 from typing import Any
 
@@ -30,9 +30,11 @@ class Unit:
     rule: Rule | None
     parameters: dict[str, nn.Parameter]
     names: tuple[str, ...] = field(init=False)
+    kind: torch.dtype = field(init=False)
 
     def __post_init__(self) -> None:
         object.__setattr__(self, "names", tuple(self.parameters))
+        object.__setattr__(self, "kind", next(iter(self.parameters.values())).dtype)
 
 
 def units_of(model: nn.Module) -> list[Unit]:
@@ -73,7 +75,7 @@ class Call:
     rule: Rule
     inputs: Tensor
     axis: int
-    edge: GradientEdge
+    edge: Tensor | GradientEdge
     version: int
 
     def part(self, left: Tensor, count: int) -> Part:
@@ -85,10 +87,12 @@ class Call:
             inputs = spread(inputs, count)
         elif axis:
             inputs, left = inputs.movedim(axis, 0), left.movedim(axis, 0)
-        kind = next(iter(self.unit.parameters.values())).dtype
-        if inputs.is_floating_point():
+        kind = self.unit.kind
+        if inputs.dtype is not kind and inputs.is_floating_point():
             inputs = inputs.to(kind)
-        part = self.rule(self.unit.module, inputs, left.to(kind), self.unit.names)
+        if left.dtype is not kind:
+            left = left.to(kind)
+        part = self.rule(self.unit.module, inputs, left, self.unit.names)
         return part if len(inputs) == count else part.folded(count)
 
 
@@ -112,11 +116,14 @@ class _Start(torch.autograd.Function):
 
 
 class Pass:
-    """Passes of some examples each through a model whose layers are watched."""
+    """Passes of some examples each through a model whose layers are watched.
 
-    def __init__(self, units: Sequence[Unit], axes: dict[int, list[Axes]], loops: frozenset[int]) -> None:
+    loops: units that are run one example after the other. gentle: layers may overwrite what the first layers put out.
+    """
+
+    def __init__(self, units: Sequence[Unit], axes: dict[int, list[Axes]], loops: frozenset[int], gentle: bool) -> None:
         self.units, self.axes, self.loops = units, axes, loops
-        self.anchor = torch.zeros((), requires_grad=True)
+        self.anchor = torch.zeros((), requires_grad=True) if gentle else None
         self.begin(0)
 
     def begin(self, count: int) -> None:
@@ -130,19 +137,22 @@ class Pass:
     def watching(self) -> Iterator[None]:
         """While the model runs: no parameter asks for a gradient, and every unit is tapped."""
         owned = [p for unit in self.units for p in unit.parameters.values() if p.requires_grad]
-        with ExitStack() as stack, torch.enable_grad():
+        undo: list[Any] = []
+        try:
             for unit in self.units:
                 if unit.rule is None:
-                    stack.enter_context(self._expanded(unit))
+                    undo.append(self._expand(unit))
                 else:
-                    stack.callback(unit.module.register_forward_hook(self._tap(unit, unit.rule)).remove)
-            try:
-                for p in owned:
-                    p.requires_grad_(False)
+                    undo.append(unit.module.register_forward_hook(self._tap(unit, unit.rule)).remove)
+            for p in owned:
+                p.requires_grad_(False)
+            with torch.enable_grad():
                 yield
-            finally:
-                for p in owned:
-                    p.requires_grad_(True)
+        finally:
+            for p in owned:
+                p.requires_grad_(True)
+            for back in reversed(undo):
+                back()
 
     def _next_axes(self, unit: Unit) -> Axes:
         place = self.seen.get(id(unit), 0)
@@ -159,17 +169,19 @@ class Pass:
             if axis is None:
                 axis, output = SHARED, spread(output, self.count).contiguous()
             if not output.requires_grad:
-                output = _Start.apply(output, self.anchor)  # type: ignore[assignment]
-            edge = GradientEdge(output.grad_fn, output.output_nr)  # type: ignore[arg-type]
+                if self.anchor is None:
+                    output.requires_grad_()
+                else:
+                    output = _Start.apply(output, self.anchor)  # type: ignore[assignment]
+            edge = output if output.grad_fn is None else GradientEdge(output.grad_fn, output.output_nr)
             inputs = arguments[0].detach()
             self.calls.append(Call(unit, rule, inputs, axis, edge, inputs._version))
             return output
 
         return hook
 
-    @contextmanager
-    def _expanded(self, unit: Unit) -> Iterator[None]:
-        """Run a module with parameters of its own for every example: their gradients are the examples'."""
+    def _expand(self, unit: Unit) -> Any:
+        """Run a module with parameters of its own for each example, so that each has a gradient; gives the way back."""
         module, original = unit.module, unit.module.forward
         shim = _Shim(module, original)
 
@@ -181,12 +193,13 @@ class Pass:
 
         saved = module.__dict__.get("forward")
         module.forward = forward  # type: ignore[method-assign]
-        try:
-            yield
-        finally:
+
+        def back() -> None:
             del module.forward
             if saved is not None:
                 module.forward = saved
+
+        return back
 
     def parts(self, losses: Tensor) -> list[tuple[Unit, Part]]:
         """Every unit's part, its calls joined, from one backward pass; a unit that was not used has none."""

@@ -25,7 +25,7 @@ class Cost:
             object.__setattr__(self, name, value)
 
     def seconds(self, population: int, rate: float) -> float:
-        """CPU seconds for a population: every record is read, whatever the rate."""
+        """Seconds for a population: every record is read, whatever the rate."""
         return 1e-9 * population * (self.read + self.work * rate + (self.draw if rate < 1 else 0.0))
 
 

@@ -130,7 +130,7 @@ class Plan:
             lines.append(Line(mechanism, tuple(r.rate for r in rows), tuple(r.error for r in rows)))
         longest = max((self.of(mechanism)[::-1] for mechanism in self.mechanisms), key=len)
         drawn = [row for row in longest if row.sampling_error > 0]
-        if drawn:
+        if len(drawn) > 1:
             alone = tuple(row.rate for row in drawn), tuple(row.sampling_error for row in drawn)
             lines.append(Line("sampling alone", *alone, stroke=Stroke.DOTTED))
         said = f"{self._setting()}\n{self.answer}"

@@ -22,10 +22,11 @@ from hush.releases.smooth import Array, len_left, len_right, smooth_of_sorted, v
 def rank_of(size: int, p: float) -> int:
     """The rank (from 1) of the p-quantile among so many: the least rank with at least a share p up to it.
 
-    >>> rank_of(5, 0.5), rank_of(4, 0.5), rank_of(3, 0.0), rank_of(0, 0.5)
-    (3, 2, 1, 1)
+    >>> rank_of(5, 0.5), rank_of(4, 0.5), rank_of(3, 0.0), rank_of(0, 0.5), rank_of(1000, 0.001)
+    (3, 2, 1, 1, 1)
     """
-    return min(max(math.ceil(Fraction(p) * size), 1), max(size, 1))
+    meant = Fraction(p).limit_denominator(10**12)  # 0.001 is a bit more than 1/1000 as a float
+    return min(max(math.ceil(meant * size), 1), max(size, 1))
 
 
 def global_sensitivity(*, bounds: tuple[float, float]) -> float:

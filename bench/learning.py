@@ -1,0 +1,174 @@
+"""CPU time and memory of one private training step against plain SGD: `python bench/learning.py`.
+
+Every cell (model, batch size) is a fresh process in which all ways take turns; a way's time is the median of its turns.
+Memory is the growth of the peak during one step, each way in a process of its own. One thread.
+"""
+
+import argparse
+import json
+import statistics
+import subprocess
+import sys
+import time
+from collections.abc import Callable
+from importlib.metadata import version
+from pathlib import Path
+
+import torch
+from learning_models import BATCHES, batch_of, model_of
+from learning_ways import MEMORY_WAYS, WAYS, made
+
+RESULTS = Path(__file__).parent / "results"
+MODELS = ("logistic", "mlp", "cnn", "transformer")
+PROTOTYPE = {
+    "logistic": (1.6, 1.0, 1.0),
+    "mlp": (2.7, 1.27, 1.10),
+    "cnn": (1.19, 1.34, 0.87),
+    "transformer": (1.15, 0.95, 0.93),
+}
+"""What a prototype of this design took, as a multiple of plain SGD, at each batch size."""
+TURNS = 5
+PATIENCE = 12.0
+"""CPU seconds of a cell after which no further turn is taken."""
+ABOUT = f"""# One private training step
+
+CPU time of a step over that of plain SGD on the same batch; one thread, median of up to {TURNS} turns, all ways of a
+cell in turn in one process. `hush fast` has torch's noise, `hush secure` exact noise from cryptographic bits;
+`micro-batched SGD` is plain SGD in the micro-batches that hush chose. – : not run (more than 8 GB, or the largest
+cell, which is timed for plain SGD and hush alone).
+"""
+MEMORY = """## Memory
+
+Growth of the peak during one step, megabytes.
+"""
+TOO_LARGE = {("mlp", 4096, "opacus hooks"), ("mlp", 4096, "opacus functorch"), ("mlp", 4096, "vmap(grad)")}
+"""More than 8 GB for the gradients of one step."""
+
+
+def offered(model: str, rows: int) -> list[str]:
+    """Ways that are timed: on the largest batch of the transformer, a step of which takes ten seconds, only our own."""
+    own = [name for name in WAYS if not name.startswith(("opacus", "vmap"))]
+    names = own if (model, rows) == ("transformer", 4096) else list(WAYS)
+    return [name for name in names if (model, rows, name) not in TOO_LARGE]
+
+
+def cell(model: str, rows: int) -> dict[str, float | int]:
+    """Median CPU seconds of a step, each way in its turn."""
+    batch = batch_of(model, rows)
+    steps: dict[str, Callable[[], None]] = {}
+    for name in offered(model, rows):
+        steps[name] = made(name, model_of(model), batch)
+        steps[name]()
+    times: dict[str, list[float]] = {name: [] for name in steps}
+    short = 1 if rows > 64 else 20  # many short steps make one turn
+    begun = time.process_time()
+    while len(times["plain"]) < TURNS and time.process_time() - begun < PATIENCE:
+        for name, step in steps.items():
+            start = time.process_time()
+            for _ in range(short):
+                step()
+            times[name].append((time.process_time() - start) / short)
+    return {"turns": len(times["plain"]), **{name: statistics.median(values) for name, values in times.items()}}
+
+
+def memory(model: str, rows: int, name: str) -> float:
+    """Megabytes that the peak grows by in one step, after a step on a few rows."""
+    large, small = batch_of(model, rows), batch_of(model, 4)
+    step_on = made(name, model_of(model), large, small)
+    before = resident("VmRSS")
+    Path("/proc/self/clear_refs").write_text("5", encoding="ascii")  # the peak starts anew
+    step_on()
+    return (resident("VmHWM") - before) / 1024
+
+
+def resident(field: str) -> float:
+    """Kilobytes, from the process's own status."""
+    lines = Path("/proc/self/status").read_text(encoding="ascii").splitlines()
+    return float(next(line.split()[1] for line in lines if line.startswith(field)))
+
+
+def asked(*words: str) -> dict:
+    """The answer of a fresh process."""
+    run = subprocess.run([sys.executable, __file__, *words], capture_output=True, text=True, check=False)
+    if run.returncode:
+        return {"failure": (run.stderr.strip().splitlines() or [f"exit {run.returncode}"])[-1]}
+    return json.loads(run.stdout.strip().splitlines()[-1])
+
+
+def table(rows: list[dict]) -> str:
+    """All cells as a table of ratios."""
+    names = [name for name in WAYS if name != "plain"]
+    peers = [name for name in names if not name.startswith("hush")]
+    head = [
+        "model",
+        "batch",
+        "plain, ms",
+        *[n for n in names if n.startswith("hush")],
+        "1.15 × prototype",
+        *peers,
+        "turns",
+    ]
+    lines = ["| " + " | ".join(head) + " |", "|" + "---|" * len(head)]
+    for row in rows:
+        if "failure" in row:
+            lines.append(f"| {row['model']} | {row['rows']} | {row['failure']} |" + " |" * (len(head) - 3))
+            continue
+        target = 1.15 * PROTOTYPE[row["model"]][BATCHES.index(row["rows"])]
+        ratio = {name: f"{row[name] / row['plain']:.2f}" if name in row else "–" for name in names}
+        own = [ratio[n] for n in names if n.startswith("hush")]
+        cells = [
+            row["model"],
+            row["rows"],
+            f"{1e3 * row['plain']:.2f}",
+            *own,
+            f"{target:.2f}",
+            *[ratio[n] for n in peers],
+        ]
+        lines.append("| " + " | ".join(map(str, [*cells, row["turns"]])) + " |")
+    return "\n".join(lines)
+
+
+def memory_table(rows: list[dict]) -> str:
+    """Growth of the peak, in megabytes."""
+    lines = ["| model | batch | " + " | ".join(MEMORY_WAYS) + " |", "|" + "---|" * (2 + len(MEMORY_WAYS))]
+    for row in rows:
+        cells = [f"{row[name]:.1f}" if isinstance(row.get(name), float) else "–" for name in MEMORY_WAYS]
+        lines.append(f"| {row['model']} | {row['rows']} | " + " | ".join(cells) + " |")
+    return "\n".join(lines)
+
+
+def report(chosen: list[tuple[str, int]]) -> None:
+    """Measure the cells, and write both tables after each: a long run that is stopped has results."""
+    packages = ", ".join(f"{name} {version(name)}" for name in ("torch", "opacus"))
+    times, sizes = [], []
+    for model, rows in chosen:
+        times.append({"model": model, "rows": rows, **asked("--cell", model, str(rows))})
+        found = {name: asked("--memory", model, str(rows), name).get("megabytes") for name in MEMORY_WAYS}
+        sizes.append({"model": model, "rows": rows, **found})
+        text = f"{ABOUT}\n{packages}, Python {sys.version.split()[0]}.\n\n{table(times)}\n\n"
+        (RESULTS / "learning.md").write_text(f"{text}{MEMORY}\n{memory_table(sizes)}\n", encoding="utf-8")
+        whole = json.dumps({"times": times, "memory": sizes}, indent=1)
+        (RESULTS / "learning.json").write_text(whole + "\n", encoding="utf-8")
+
+
+def main() -> None:
+    """Measure one cell, the memory of one way, or everything."""
+    parser = argparse.ArgumentParser(description=__doc__)
+    parser.add_argument("--cell", nargs=2)
+    parser.add_argument("--memory", nargs=3)
+    parser.add_argument("--only", nargs="*", help="cells such as mlp:512")
+    options = parser.parse_args()
+    torch.set_num_threads(1)
+    if options.cell:
+        sys.stdout.write("\n" + json.dumps(cell(options.cell[0], int(options.cell[1]))) + "\n")
+    elif options.memory:
+        model, rows, name = options.memory
+        sys.stdout.write("\n" + json.dumps({"megabytes": memory(model, int(rows), name)}) + "\n")
+    else:
+        every = [(model, rows) for rows in BATCHES for model in MODELS]
+        chosen = [(w.split(":")[0], int(w.split(":")[1])) for w in options.only] if options.only else every
+        report(chosen)
+
+
+if __name__ == "__main__":
+    main()

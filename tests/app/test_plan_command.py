@@ -1,0 +1,113 @@
+"""`hush plan` and `hush figures --accuracy`, in this process: text, JSON, pictures, errors."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+
+import pytest
+
+import hush
+from hush.app.cli import main
+
+MEAN = ["plan", "mean", "--population", "10001", "--bounds", "0", "2000", "--epsilon", "0.5"]
+MEDIAN = ["plan", "median", "--population", "1001", "--bounds", "0", "2000", "--epsilon", "0.5", "--rates", "1", "0.1"]
+TRAINING = ["plan", "training", "--examples", "1000", "--batch-sizes", "100", "--epochs", "1"]
+
+
+def said(capsys: pytest.CaptureFixture[str], *words: str) -> tuple[int, str, str]:
+    code = main(list(words))
+    out, err = capsys.readouterr()
+    return code, out, err
+
+
+def test_mean_says_do_not_sample(capsys: pytest.CaptureFixture[str]) -> None:
+    code, out, _ = said(capsys, *MEAN, "--model", "lognormal 5 0.5")
+    assert code == 0
+    assert "Do not sample: use Laplace noise on all records" in out
+    assert "replace one record" in out
+
+
+def test_json_vs_the_library(capsys: pytest.CaptureFixture[str]) -> None:
+    document = json.loads(said(capsys, *MEDIAN, "--model", "uniform 0 2000", "--delta", "1e-6", "--json")[1])
+    from scipy import stats
+
+    plan = hush.plan.median(
+        population=1001, bounds=(0, 2000), epsilon=0.5, delta=1e-6, model=stats.uniform(0, 2000), rates=[1, 0.1]
+    )
+    assert [row["error"] for row in document["rows"]] == pytest.approx([row.error for row in plan.rows])
+    assert document["sample"] is False
+    assert document["answer"] == plan.answer
+    assert document["relation"] == "replace"
+
+
+@pytest.mark.parametrize("model", ["normal 500 100", "exponential 300", "beta 2 5", "lognormal 5 0.5"])
+def test_models_by_name(capsys: pytest.CaptureFixture[str], model: str) -> None:
+    code, out, _ = said(capsys, *MEAN, "--model", model, "--rates", "1")
+    assert code == 0
+    assert "model:" in out
+
+
+def test_poisson_and_many_queries(capsys: pytest.CaptureFixture[str]) -> None:
+    code, out, _ = said(capsys, *MEAN, "--relation", "add-remove", "--queries", "10", "--delta", "1e-6")
+    assert code == 0
+    assert "Poisson" in out and "shared by 10 queries" in out and "epochs" in out
+
+
+def test_quantile_with_a_public_pilot(capsys: pytest.CaptureFixture[str], tmp_path: Path) -> None:
+    pilot = tmp_path / "pilot.txt"
+    pilot.write_text("\n".join(str(k) for k in range(100)), encoding="utf-8")
+    words = [*MEDIAN[:1], "quantile", *MEDIAN[2:], "--p", "0.9", "--public-pilot", str(pilot)]
+    code, out, _ = said(capsys, *words)
+    assert code == 0
+    assert "0.9-quantile" in out
+    assert "a public pilot of 100 numbers" in out.replace("\n", " ")
+
+
+def test_training(capsys: pytest.CaptureFixture[str], tmp_path: Path) -> None:
+    code, out, _ = said(capsys, *TRAINING, "--epsilon", "2", "--delta", "1e-5")
+    assert code == 0 and "cost of sampling" in out
+    document = json.loads(said(capsys, *TRAINING, "--epsilon", "2", "--delta", "1e-5", "--json")[1])
+    assert document["rows"][0]["steps"] == 10
+
+
+def test_a_picture_is_written(capsys: pytest.CaptureFixture[str], tmp_path: Path) -> None:
+    pytest.importorskip("vl_convert")
+    target = tmp_path / "plan.svg"
+    assert said(capsys, *MEAN, "--out", str(target))[0] == 0
+    assert "Expected error of a mean" in target.read_text(encoding="utf-8")
+
+
+def test_figures_of_the_experiment_by_name(capsys: pytest.CaptureFixture[str], tmp_path: Path) -> None:
+    pytest.importorskip("vl_convert")
+    code, out, _ = said(capsys, "figures", "--accuracy", str(tmp_path), "--only", "accuracy-density-mixtures")
+    assert code == 0
+    assert [Path(line).name for line in out.splitlines()] == ["accuracy-density-mixtures.svg"]
+
+
+@pytest.mark.parametrize(
+    ("words", "part"),
+    [
+        (MEAN[:4], "--epsilon"),
+        (["plan", "mean", "--epsilon", "1"], "--population"),
+        ([*MEAN, "--p", "0.5"], "--p"),
+        ([*MEAN, "--examples", "5"], "--examples"),
+        ([*MEAN, "--bounds", "1", "0"], "bounds"),
+        ([*MEAN, "--epsilon", "-1"], "epsilon"),
+        ([*MEAN, "--model", "cauchy 1"], "lognormal MU SIGMA"),
+        ([*MEAN, "--model", "normal 1"], "normal MEAN SD"),
+        ([*MEAN, "--model", "normal a b"], "normal MEAN SD"),
+        ([*MEAN, "--model", "normal 0 -1"], "ppf"),
+        ([*MEAN, "--model", "normal 0 1", "--public-pilot", "x"], "not both"),
+        ([*MEAN, "--public-pilot", "/no/such/file"], "a file of numbers"),
+        ([*MEAN, "--out", "plan.txt"], ".svg"),
+        (["plan", "mode", "--epsilon", "1"], "mode"),
+        (["figures", "--accuracy", "x", "--only", "noise-factor"], "accuracy-mean"),
+    ],
+    ids=lambda value: " ".join(value[-2:]) if isinstance(value, list) else value,
+)
+def test_errors_are_one_line_with_code_2(capsys: pytest.CaptureFixture[str], words: list[str], part: str) -> None:
+    code, out, err = said(capsys, *words)
+    assert (code, out) == (2, "")
+    assert part in err
+    assert len(err.splitlines()) == 1
