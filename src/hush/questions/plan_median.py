@@ -15,11 +15,12 @@ from dataclasses import dataclass, field
 from functools import cached_property
 
 import numpy as np
-from scipy.special import betaincinv
+from scipy.special import betaincinv, ndtri
 from scipy.stats import binom, hypergeom
 
 from hush.curves.relation import Relation
-from hush.curves.smooth_laws import laplace_alpha, laplace_textbook, least_noise, student_alpha
+from hush.curves.smooth_laws import LEAST_ALPHA, laplace_alpha, laplace_textbook, least_noise, student_alpha
+from hush.errors import NotCovered
 from hush.numerics.clamped import LAPLACE, STUDENT, NoiseShape
 from hush.numerics.order_windows import Windows, uniform_windows
 from hush.questions.plan_cost import Cost
@@ -35,6 +36,9 @@ GAPS = 300_000
 """Exponential gaps that the windows of one row may take."""
 FEWEST, MOST = 16, 1000
 """Windows of a row."""
+FARTHEST = 200_000
+"""Ranks on either side that a window may have."""
+LARGE = 100_000
 FADED = 25.0
 """The exponential mechanism's weights are followed down to exp(-25) of the largest, a share of the range taken off."""
 
@@ -74,13 +78,20 @@ class Samples(ABC):
         yield EXPONENTIAL, self.exponential(epsilon / (2 * change))
         if self.given.relation is Relation.ADD_REMOVE:  # smooth sensitivity is known for a fixed number of records
             return
-        if delta == 0:
-            yield STUDENT_NOISE, self.smooth(STUDENT, *least_noise(lambda beta: student_alpha(epsilon, 3, beta)))
-        elif delta < 1:
-            yield CALIBRATED, self.smooth(LAPLACE, *least_noise(lambda beta: laplace_alpha(epsilon, delta, beta)))
-            plain = laplace_textbook(epsilon, delta)
-            if plain:
-                yield TEXTBOOK, self.smooth(LAPLACE, *plain)
+        for name, shape, chosen in _smooth_noises(epsilon, delta):
+            if chosen[0] >= LEAST_ALPHA:  # less is refused by a release too
+                yield name, self.smooth(shape, *chosen)
+
+
+def _smooth_noises(epsilon: float, delta: float) -> Iterator[tuple[str, NoiseShape, tuple[float, float]]]:
+    """Noises for a smooth sensitivity that meet the target, each with its alpha and beta."""
+    if delta == 0:
+        yield STUDENT_NOISE, STUDENT, least_noise(lambda beta: student_alpha(epsilon, 3, beta))
+    elif delta < 1:
+        yield CALIBRATED, LAPLACE, least_noise(lambda beta: laplace_alpha(epsilon, delta, beta))
+        plain = laplace_textbook(epsilon, delta)
+        if plain:
+            yield TEXTBOOK, LAPLACE, plain
 
 
 def rows(given: Target, model: Model | None, p: float, cost: Cost) -> list[PlanRow]:
@@ -114,8 +125,11 @@ class AtTheBounds(Samples):
         whole, n = self.given.population, self.size
         if n == whole:
             return np.zeros(1)
-        levels = (np.arange(DRAWS) + 0.5) / DRAWS
-        return rank_of(n, self.p) - hypergeom.ppf(levels, whole, rank_of(whole, self.p), n)
+        levels, low = (np.arange(DRAWS) + 0.5) / DRAWS, rank_of(whole, self.p)
+        law = hypergeom(whole, low, n)
+        if whole > LARGE:  # the normal law is close, and quick
+            return rank_of(n, self.p) - np.rint(law.mean() + law.std() * ndtri(levels))
+        return rank_of(n, self.p) - law.ppf(levels)
 
     @property
     def sampling_error(self) -> float:
@@ -196,6 +210,11 @@ class Simulated(Samples):
     def windows(self, reach: int) -> Windows:
         """Samples around their quantile: as many as the budget of gaps allows."""
         n, rank = self.size, self.rank
+        if min(reach, n) > FARTHEST:
+            raise NotCovered(
+                f"a plan for a quantile at so small an epsilon: more than {FARTHEST} ranks around it matter. "
+                "Covered: a larger epsilon, or a smaller population; without a model every one is"
+            )
         below, above = min(reach, rank - 1), min(reach, n - rank)
         many = int(np.clip(GAPS // max(below + above, 1), FEWEST, MOST))
         levels = (np.arange(many) + 0.5) / many
