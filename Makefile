@@ -55,6 +55,7 @@ bench: $(BENCH_READY) $(ALLOCATION_READY) $(LEARNING_READY) $(RELEASES_READY) ##
 	$(LEARNING)/bin/python bench/learning.py
 	$(RELEASES)/bin/python bench/noise.py
 	$(RELEASES)/bin/python bench/releases.py
+	$(RELEASES)/bin/python bench/estimators.py $(BENCH)/bin/python
 
 # Here too torch goes first.
 $(BENCH_READY): pyproject.toml bench/requirements.txt
