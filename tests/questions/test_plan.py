@@ -245,3 +245,44 @@ def test_bad_training_input(wrong: dict[str, object]) -> None:
 def test_bad_costs(wrong: dict[str, object]) -> None:
     with pytest.raises(hush.InvalidParameter, match="Cost needs"):
         hush.plan.Cost(**{"read": 1.0, "draw": 1.0, "work": 1.0, **wrong})
+
+
+@pytest.mark.parametrize("p", [0.0, 1.0, -0.5, math.nan, "half"], ids=str)
+def test_bad_quantiles(p: object) -> None:
+    with pytest.raises(hush.InvalidParameter, match="plan.quantile needs 0 < p < 1"):
+        hush.plan.quantile(p=p, **MEAN)
+
+
+@pytest.mark.parametrize("wrong", [{"population": 1}, {"bounds": (2, 1)}, {"model": [1.0]}, {"rates": [1e-4]}], ids=str)
+def test_bad_medians(wrong: dict[str, object]) -> None:
+    with pytest.raises(hush.InvalidParameter, match="plan.median needs"):
+        hush.plan.median(**{**MEAN, **wrong})
+
+
+@pytest.mark.parametrize(
+    "parts", [[], [(0.5, LOGNORMAL)], [(1.0, "law")], [(-1.0, LOGNORMAL), (2.0, LOGNORMAL)], 3], ids=str
+)
+def test_bad_mixtures(parts: object) -> None:
+    with pytest.raises(hush.InvalidParameter, match="Mixture needs"):
+        hush.plan.Mixture(parts)
+
+
+@pytest.mark.parametrize(
+    "asked",
+    [
+        {"population": 2, "epsilon": 1.0},
+        {"population": 3, "epsilon": 100.0, "delta": 0.5},
+        {"population": 50, "epsilon": 1e-6, "delta": 1e-9},
+        {"population": 10**12, "epsilon": 1.0, "rates": [1.0, 1e-6]},
+    ],
+    ids=str,
+)
+def test_extremes_are_finite_and_within_the_bounds(asked: dict[str, object]) -> None:
+    for model in (LOGNORMAL, None):
+        plan = hush.plan.median(**{"bounds": (0, 2000), "model": model, **asked})
+        assert all(0 <= row.error <= 2000 for row in plan.rows)
+
+
+def test_too_many_ranks_are_not_covered() -> None:
+    with pytest.raises(hush.NotCovered, match="ranks"):
+        hush.plan.median(population=10**9, bounds=(0, 2000), epsilon=1e-6, model=LOGNORMAL)

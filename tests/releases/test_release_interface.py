@@ -2,6 +2,10 @@
 
 from __future__ import annotations
 
+import copy
+import pickle
+from concurrent.futures import ThreadPoolExecutor
+
 import numpy as np
 import pytest
 
@@ -40,3 +44,49 @@ def test_formula_and_design_are_tied() -> None:
         releases.Sum(bounds=(0, 1), epsilon=1.0).on(hush.Allocation(steps=5))
     replaced = releases.Sum(bounds=(0, 1), epsilon=1.0, relation=hush.Relation.REPLACE).on(without)
     assert replaced.mechanism.epsilon(delta=0).upper == pytest.approx(np.log1p(0.1 * np.expm1(1)))
+
+
+def test_a_sample_cannot_be_copied() -> None:
+    sample = releases.sample(np.arange(10.0), POISSON)
+    for attempt in (copy.copy, copy.deepcopy, pickle.dumps):
+        with pytest.raises(hush.InvalidParameter, match="neither copied nor stored"):
+            attempt(sample)
+
+
+def test_uses_from_many_threads_are_all_accounted() -> None:
+    sample = releases.sample(np.arange(1000.0), POISSON)
+    query = releases.Count(epsilon=0.1)
+    with ThreadPoolExecutor(8) as pool:
+        list(pool.map(lambda _: sample.release(query), range(24)))
+    assert len(sample.uses) == 24
+    assert sample.mechanism == query.mechanism.repeat(24).on(POISSON)
+
+
+def test_a_failing_function_is_spent_and_a_refused_one_is_not() -> None:
+    sample = releases.sample(np.arange(10.0), POISSON)
+    with pytest.raises(ZeroDivisionError):
+        sample.apply(lambda records: 1 / 0, guarantee=hush.PureDP(1.0))
+    assert len(sample.uses) == 1
+    with pytest.raises(hush.InvalidParameter):
+        sample.release(releases.Count(epsilon=1.0), confidence=2)
+    with pytest.raises(hush.InvalidParameter):
+        sample.apply(len, guarantee=1.0)  # type: ignore[arg-type]
+    with pytest.raises(hush.InvalidParameter, match="one of them|relation"):
+        sample.apply(len, guarantee=hush.PureDP(1.0, relation=hush.Relation.REPLACE))
+    assert len(sample.uses) == 1
+
+
+def test_rates_that_do_not_fit_tell_nothing_about_the_table() -> None:
+    sample = releases.sample(np.arange(4711.0), hush.UnequalPoisson(rates=[0.1, 0.2]))
+    with pytest.raises(hush.InvalidParameter, match="one rate") as error:
+        sample.apply(len, guarantee=hush.PureDP(1.0))
+    assert "4711" not in str(error.value) and not sample.uses
+
+
+def test_maps_keep_the_mechanism() -> None:
+    found = releases.mean(np.arange(10.0), bounds=(0, 9), epsilon=1.0)
+    doubled = found.map(lambda value: -2 * value, monotone=True)
+    assert doubled.mechanism is found.mechanism and doubled.private
+    assert doubled.noise_interval is not None and found.noise_interval is not None
+    assert doubled.noise_interval.low == -2 * found.noise_interval.high
+    assert found.map(round).noise_interval is None

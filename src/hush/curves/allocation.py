@@ -19,7 +19,13 @@ from hush.errors import NotCovered
 from hush.numerics.inversion import out_of_the_money
 from hush.numerics.law import UNIT, Array
 from hush.numerics.lognormal_mean import LognormalMean
-from hush.numerics.moments_of_mean import LARGEST_WHOLE, log_negative_moment, log_whole_moments, moment_error
+from hush.numerics.moments_of_mean import (
+    LARGEST_WHOLE,
+    high_moments,
+    log_negative_moment,
+    log_whole_moments,
+    moment_error,
+)
 from hush.numerics.roots import decreasing_root
 
 FINE = 150
@@ -138,12 +144,19 @@ class AllocationPair(Pair):
     def curve(self) -> RenyiCurve:
         return RenyiCurve.of(lambda order: self.renyi(order)[1], self.shift**2 / 2 * (1 + 4 * UNIT))
 
-    def enclosure(self) -> tuple[FinitePair, FinitePair]:
+    def enclosure(self) -> tuple[Pair, Pair]:
         below, above = _tables(self.mean)
+        if not transformed(self.mean):  # the sum of all steps is attained in every epoch
+            below = NormalPair.shifted(self.shift / math.sqrt(self.steps))
         return (below.swap(), above.swap()) if self.reverse else (below, above)
 
     def cover(self) -> Pair:
         return self.plain
+
+
+def transformed(mean: LognormalMean) -> bool:
+    """Whether the transform keeps its digits."""
+    return SHIFTS[0] < mean.spread < SHIFTS[1] and mean.spread * math.sqrt(mean.count) > LEAST_TOTAL
 
 
 def log_markov(mean: LognormalMean, losses: Array) -> Array:
@@ -154,8 +167,22 @@ def log_markov(mean: LognormalMean, losses: Array) -> Array:
     k = np.arange(2, LARGEST_WHOLE + 1)
     moments = log_whole_moments(mean)[2:]
     slack = np.array([moment_error(mean, float(order), float(value)) for order, value in zip(k, moments, strict=True)])
-    bounds = moments + slack + (k - 1) * np.log1p(-1 / k) - np.log(k) - (k - 1) * np.maximum(losses, 0.0)[:, None]
-    return np.where(losses >= 0, bounds.min(axis=1), 0.0)
+    moments = moments + slack
+    if mean.spread <= SHIFTS[0]:
+        high, bounds = high_moments(mean)
+        k, moments = np.append(k, high), np.append(moments, bounds)
+    found = moments + (k - 1) * np.log1p(-1 / k) - np.log(k) - (k - 1) * np.maximum(losses, 0.0)[:, None]
+    return np.where(losses >= 0, found.min(axis=1), 0.0)
+
+
+def log_geometric(mean: LognormalMean, loss: float) -> float:
+    """Upper bound on log E(e^l - S)_+, l < 0: a mean is not below the geometric one, which is lognormal.
+
+    That one is F times a lognormal of mean 1, log F = -(a^2 - a^2/t)/2, and a put on it is a normal's delta.
+    """
+    total = mean.spread / math.sqrt(mean.count)
+    forward = -(mean.spread**2 - total**2) / 2
+    return loss + gaussian_log_delta(forward - loss, total)[1] if loss < forward else 0.0
 
 
 def around(excess: Callable[[float], float], guess: float, step: float) -> tuple[float, float] | None:
@@ -175,15 +202,27 @@ def log_values(mean: LognormalMean, losses: Array, tolerance: float = 1e-11) -> 
     plain = np.array([gaussian_log_delta(abs(float(l)), mean.spread)[1] for l in losses]) + np.minimum(losses, 0.0)
     low, high = np.full(len(losses), -math.inf), plain
     chosen = np.flatnonzero(high > FARTHEST)
-    if SHIFTS[0] < mean.spread < SHIFTS[1] and mean.spread * math.sqrt(mean.count) > LEAST_TOTAL:
+    if transformed(mean):
         low[chosen], found = out_of_the_money(mean, losses[chosen], tolerance)
         high[chosen] = np.minimum(high[chosen], found)
-    doubt = np.flatnonzero((high - low > DOUBT) & (losses > 0))
+    doubt = np.flatnonzero(high - low > DOUBT)
     if len(doubt):
-        high[doubt] = np.minimum(high[doubt], log_markov(mean, losses[doubt]))
-        single = AllocationPair(mean.spread, mean.count).single
-        low[doubt] = np.maximum(low[doubt], [single.log_delta(float(l))[0] for l in losses[doubt]])
+        high[doubt] = np.minimum(high[doubt], _log_simple(mean, losses[doubt]))
+        low[doubt] = np.maximum(low[doubt], [_log_attained(mean, float(l)) for l in losses[doubt]])
     return np.minimum(low, high), high
+
+
+def _log_simple(mean: LognormalMean, losses: Array) -> Array:
+    """What needs no transform, from above."""
+    return np.where(losses > 0, log_markov(mean, losses), [log_geometric(mean, float(l)) for l in losses])
+
+
+def _log_attained(mean: LognormalMean, loss: float) -> float:
+    """From below: one step on its own; and the sum of all steps, where the record is a shift of a/sqrt(t)."""
+    summed = gaussian_log_delta(abs(loss), mean.spread / math.sqrt(mean.count))[0] + min(loss, 0.0)
+    if loss <= 0:
+        return summed
+    return max(summed, AllocationPair(mean.spread, mean.count).single.log_delta(loss)[0])
 
 
 @lru_cache(maxsize=32)

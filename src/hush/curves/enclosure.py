@@ -34,7 +34,7 @@ def below(losses: Array, low: Array, high: Array, lattice: float) -> FinitePair:
     before = np.append(-math.inf, (low[1:-1] - high[:-2]) / gap[:-1] + np.diff(kink))
     behind = np.append((high[2:] - low[1:-1]) / gap[1:] - np.diff(kink), math.inf)
     rise, fall = np.maximum(chord - before, 0.0), np.maximum(behind - chord, 0.0)
-    with np.errstate(invalid="ignore", divide="ignore"):
+    with np.errstate(invalid="ignore", divide="ignore", over="ignore"):
         bend = gap / (1 / rise + 1 / fall)
     bend[0], bend[-1] = low[1], low[-2]
     depth = np.maximum(np.append(np.nan_to_num(bend), 0.0), np.append(0.0, np.nan_to_num(bend)))

@@ -107,7 +107,7 @@ class FinitePair(Pair):
             np.logaddexp(math.log1p(-rate), math.log(rate) + self.losses) if rate > 0 else 0.0,
             np.log1p(np.minimum(growth, 1e300)),
         )
-        mass = np.exp(np.log(self.q_mass) + losses)
+        mass = rate * self.mass + (1 - rate) * self.q_mass
         if self.at_minus_infinity > 0 and rate < 1:
             losses = np.append(losses, math.log1p(-rate))
             mass = np.append(mass, (1 - rate) * self.at_minus_infinity)

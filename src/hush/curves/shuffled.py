@@ -208,11 +208,18 @@ class ApproximateClone:
         return tuple(points)
 
     def log_delta(self, epsilon: float, tolerance: float = 1e-9) -> Interval:
-        best = 0.0
+        """The best point is where clone and charge are alike: one grows with eps0, the other falls. Any is valid."""
         charge = math.log1p(math.exp(epsilon))
-        for pair, log_distance in self._points:
-            if log_distance + charge < best:
-                best = min(best, float(np.logaddexp(pair.log_delta(epsilon, tolerance)[1], log_distance + charge)))
+        low, high, best = 0, len(self._points), 0.0
+        while low < high:
+            middle = (low + high) // 2
+            pair, log_distance = self._points[middle]
+            if log_distance + charge >= best:
+                low = middle + 1
+                continue
+            found = pair.log_delta(epsilon, max(tolerance, COARSE))[1]  # a bound this loose needs no more digits
+            best = min(best, float(np.logaddexp(found, log_distance + charge)))
+            low, high = (low, middle) if found > log_distance + charge else (middle + 1, high)
         return -math.inf, best
 
 

@@ -198,7 +198,9 @@ class Mechanism(ABC):
                 members = self._members(removed, added)
                 known = [m for m in members if delta >= CUT_OFF or not m.cut]
                 if members != (pair,):
-                    a = max((member.epsilon(log_delta, tolerance)[0] for member in known), default=0.0)
+                    a = 0.0
+                    for member in known:
+                        a = max(a, member.epsilon(log_delta, tolerance, a)[0])
                     a, b = agreed_epsilon(a, min(b, self._other_curve(removed, added).epsilon_at(log_delta)))
                 a = a if known else 0.0
             low, high = max(low, a), max(high, b)

@@ -200,7 +200,8 @@ def _place(law: LognormalMean, excess: float) -> float:
     a = law.spread
     most = 0.6 * math.exp(a * a / 2 - 1) / (a * a) * law.count
     r = most * np.geomspace(1e-7, 1.0, 120)
-    value, error = law.log_transform(-r.astype(complex), np.full(120, math.pi))
+    with np.errstate(over="ignore", invalid="ignore"):  # too far out the error is not a number, and not chosen
+        value, error = law.log_transform(-r.astype(complex), np.full(120, math.pi))
     height = np.where(error < 0.5, value.real, math.inf) - r * excess - 2 * np.log(r)
     return float(r[int(np.argmin(height))])
 

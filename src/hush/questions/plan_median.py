@@ -15,11 +15,11 @@ from dataclasses import dataclass, field
 from functools import cached_property
 
 import numpy as np
-from scipy.special import betaincinv
-from scipy.stats import binom, hypergeom
+from scipy.special import betaincinv, ndtri
 
 from hush.curves.relation import Relation
-from hush.curves.smooth_laws import laplace_alpha, laplace_textbook, least_noise, student_alpha
+from hush.curves.smooth_laws import LEAST_ALPHA, laplace_alpha, laplace_textbook, least_noise, student_alpha
+from hush.errors import NotCovered
 from hush.numerics.clamped import LAPLACE, STUDENT, NoiseShape
 from hush.numerics.order_windows import Windows, uniform_windows
 from hush.questions.plan_cost import Cost
@@ -35,6 +35,9 @@ GAPS = 300_000
 """Exponential gaps that the windows of one row may take."""
 FEWEST, MOST = 16, 1000
 """Windows of a row."""
+FARTHEST = 200_000
+"""Ranks on either side that a window may have."""
+LARGE = 100_000
 FADED = 25.0
 """The exponential mechanism's weights are followed down to exp(-25) of the largest, a share of the range taken off."""
 
@@ -74,13 +77,20 @@ class Samples(ABC):
         yield EXPONENTIAL, self.exponential(epsilon / (2 * change))
         if self.given.relation is Relation.ADD_REMOVE:  # smooth sensitivity is known for a fixed number of records
             return
-        if delta == 0:
-            yield STUDENT_NOISE, self.smooth(STUDENT, *least_noise(lambda beta: student_alpha(epsilon, 3, beta)))
-        elif delta < 1:
-            yield CALIBRATED, self.smooth(LAPLACE, *least_noise(lambda beta: laplace_alpha(epsilon, delta, beta)))
-            plain = laplace_textbook(epsilon, delta)
-            if plain:
-                yield TEXTBOOK, self.smooth(LAPLACE, *plain)
+        for name, shape, chosen in _smooth_noises(epsilon, delta):
+            if chosen[0] >= LEAST_ALPHA:  # less is refused by a release too
+                yield name, self.smooth(shape, *chosen)
+
+
+def _smooth_noises(epsilon: float, delta: float) -> Iterator[tuple[str, NoiseShape, tuple[float, float]]]:
+    """Noises for a smooth sensitivity that meet the target, each with its alpha and beta."""
+    if delta == 0:
+        yield STUDENT_NOISE, STUDENT, least_noise(lambda beta: student_alpha(epsilon, 3, beta))
+    elif delta < 1:
+        yield CALIBRATED, LAPLACE, least_noise(lambda beta: laplace_alpha(epsilon, delta, beta))
+        plain = laplace_textbook(epsilon, delta)
+        if plain:
+            yield TEXTBOOK, LAPLACE, plain
 
 
 def rows(given: Target, model: Model | None, p: float, cost: Cost) -> list[PlanRow]:
@@ -111,11 +121,16 @@ class AtTheBounds(Samples):
     @cached_property
     def lacking(self) -> Array:
         """By how many records the quantile of a sample lies beyond those at the lower bound (negative: within)."""
+        from scipy.stats import hypergeom  # slow to import, and only plans need it
+
         whole, n = self.given.population, self.size
         if n == whole:
             return np.zeros(1)
-        levels = (np.arange(DRAWS) + 0.5) / DRAWS
-        return rank_of(n, self.p) - hypergeom.ppf(levels, whole, rank_of(whole, self.p), n)
+        levels, low = (np.arange(DRAWS) + 0.5) / DRAWS, rank_of(whole, self.p)
+        law = hypergeom(whole, low, n)
+        if whole > LARGE:  # the normal law is close, and quick
+            return rank_of(n, self.p) - np.rint(law.mean() + law.std() * ndtri(levels))
+        return rank_of(n, self.p) - law.ppf(levels)
 
     @property
     def sampling_error(self) -> float:
@@ -153,6 +168,8 @@ class Simulated(Samples):
     @cached_property
     def places(self) -> tuple[Array, Array]:
         """The sample's quantile and the population's, as probabilities of the model."""
+        from scipy.stats import binom  # slow to import, and only plans need it
+
         n, whole, rank = self.size, self.given.population, self.rank
         drawn = betaincinv(rank, n + 1 - rank, self.levels)
         if n == whole:
@@ -196,6 +213,11 @@ class Simulated(Samples):
     def windows(self, reach: int) -> Windows:
         """Samples around their quantile: as many as the budget of gaps allows."""
         n, rank = self.size, self.rank
+        if min(reach, n) > FARTHEST:
+            raise NotCovered(
+                f"a plan for a quantile at so small an epsilon: more than {FARTHEST} ranks around it matter. "
+                "Covered: a larger epsilon, or a smaller population; without a model every one is"
+            )
         below, above = min(reach, rank - 1), min(reach, n - rank)
         many = int(np.clip(GAPS // max(below + above, 1), FEWEST, MOST))
         levels = (np.arange(many) + 0.5) / many

@@ -3,12 +3,13 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from typing import Any
+from threading import Lock
+from typing import Any, NoReturn
 
 from hush.errors import InvalidParameter
 from hush.mechanisms.compose import Sequence
 from hush.mechanisms.mechanism import Mechanism, require
-from hush.mechanisms.sampling import OneSample
+from hush.mechanisms.sampling import OneSample, UnequalPoisson
 from hush.randomness.source import Source, source_or_secure
 from hush.releases.query import Query, Run, by_unit, checked_confidence, covered, rate_of, require_one_sample
 from hush.releases.release import Release
@@ -37,6 +38,7 @@ class Sample:
         self._source = source_or_secure(source)
         self._drawn: Table | None = None
         self._uses: tuple[Mechanism, ...] = ()
+        self._lock = Lock()
 
     @property
     def scheme(self) -> OneSample:
@@ -92,16 +94,25 @@ class Sample:
         return by_unit(Sequence.of(uses).on(self._scheme), self._table)
 
     def _spend(self, use: Mechanism) -> Mechanism:
-        """Note the use before it runs: what fails half-way counts as spent."""
-        uses = (*self._uses, use)
-        mechanism = covered(self._accounted(uses))
-        self._uses = uses
+        """Draw, and note the use before it runs: what fails half-way counts as spent, and no use is lost to another."""
+        with self._lock:
+            uses = (*self._uses, use)
+            mechanism = covered(self._accounted(uses))
+            self._records()
+            self._uses = uses
         return mechanism
 
     def _records(self) -> Table:
         if self._drawn is None:
-            self._drawn = self._table.drawn(self._scheme, self._source)
+            scheme = self._scheme
+            if isinstance(scheme, UnequalPoisson) and self._table.rows() != len(scheme.rates):
+                raise InvalidParameter("Sample", "one rate for each record of the table", rates=len(scheme.rates))
+            self._drawn = self._table.drawn(scheme, self._source)
         return self._drawn
+
+    def __reduce__(self) -> NoReturn:
+        """A copy would not know of the uses of the other."""
+        raise InvalidParameter("A Sample", "to stay one: it can be neither copied nor stored", copies=2)
 
     def __repr__(self) -> str:
         return f"Sample({self._scheme}, {len(self._uses)} uses)"
