@@ -6,6 +6,8 @@ BENCH := bench/.venv
 BENCH_READY := $(BENCH)/.ready
 ALLOCATION := bench/.venv-allocation
 ALLOCATION_READY := $(ALLOCATION)/.ready
+AUDITING := bench/.venv-auditing
+AUDITING_READY := $(AUDITING)/.ready
 LEARNING := bench/.venv-learning
 LEARNING_READY := $(LEARNING)/.ready
 RELEASES := bench/.venv-releases
@@ -48,13 +50,15 @@ check: setup ## lint, formatting, types and the import layers
 	$(BIN)/pyright
 	$(BIN)/lint-imports
 
-bench: $(BENCH_READY) $(ALLOCATION_READY) $(LEARNING_READY) $(RELEASES_READY) ## compare with other accountants, into bench/results
+bench: $(BENCH_READY) $(ALLOCATION_READY) $(AUDITING_READY) $(LEARNING_READY) $(RELEASES_READY) ## compare with other accountants, into bench/results
 	$(BENCH)/bin/python bench/run.py
 	$(BENCH)/bin/python bench/renyi.py
 	$(ALLOCATION)/bin/python bench/allocation.py
+	$(AUDITING)/bin/python bench/auditing.py
 	$(LEARNING)/bin/python bench/learning.py
 	$(RELEASES)/bin/python bench/noise.py
 	$(RELEASES)/bin/python bench/releases.py
+	$(RELEASES)/bin/python bench/estimators.py $(BENCH)/bin/python
 
 # Here too torch goes first.
 $(BENCH_READY): pyproject.toml bench/requirements.txt
@@ -86,6 +90,13 @@ $(RELEASES_READY): pyproject.toml bench/requirements-releases.txt
 	$(RELEASES)/bin/python $(PIP) install --editable .
 	@touch $@
 
+# jax-privacy brings jax with it.
+$(AUDITING_READY): pyproject.toml bench/requirements-auditing.txt
+	$(PYTHON) -m venv --clear $(AUDITING)
+	$(AUDITING)/bin/python $(PIP) install --requirement bench/requirements-auditing.txt
+	$(AUDITING)/bin/python $(PIP) install --editable .
+	@touch $@
+
 clean: ## remove the environments and every cache
-	rm -rf .venv $(BENCH) $(ALLOCATION) $(LEARNING) $(RELEASES) dist build .pytest_cache .ruff_cache .hypothesis .import_linter_cache
+	rm -rf .venv $(BENCH) $(ALLOCATION) $(AUDITING) $(LEARNING) $(RELEASES) dist build .pytest_cache .ruff_cache .hypothesis .import_linter_cache
 	find . -name __pycache__ -type d -prune -exec rm -rf {} +

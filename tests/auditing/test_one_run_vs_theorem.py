@@ -106,7 +106,7 @@ def test_no_noise_is_refuted() -> None:
 
 
 def test_more_numbers_of_guesses_cost_confidence() -> None:
-    shares = numbers_of_guesses(1000)
+    shares = numbers_of_guesses(1000, (63, 62))
     assert sum(shares.values()) == pytest.approx(1.0)
     scores, members = mean_query(1000, 1.0, 5)
     fixed = one_run(scores, members, claim=hush.GaussianDP(1.0), guesses=(63, 62)).lower_bound
@@ -118,9 +118,10 @@ def test_more_numbers_of_guesses_cost_confidence() -> None:
 def test_delta_costs() -> None:
     """At a large delta the same scores prove less."""
     scores, members = mean_query(400, 0.3, 6)
-    found = [one_run(scores, members, claim=hush.ApproxDP(1.0, delta)).lower_bound for delta in (1e-9, 1e-4, 1e-2)]
-    assert found[0] > found[1] + 0.1
-    assert found[2] == 0
+    claims = [hush.ApproxDP(1.0, delta) for delta in (1e-9, 1e-4, 1e-2)]
+    found = [one_run(scores, members, claim=claim, guesses=(200, 200)).lower_bound for claim in claims]
+    assert found[0] > found[1] + 0.01
+    assert found[1] > found[2] + 0.05
 
 
 def test_fit_draws_fair_coins() -> None:

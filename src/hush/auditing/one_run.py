@@ -61,7 +61,10 @@ def one_run(
     scored = finite_numbers("one_run", scores=scores)
     inside = zeros_and_ones("one_run", len(scored), members=members)
     _check(inside)
-    shares = {_checked(guesses, len(scored)): 1.0} if guesses is not None else numbers_of_guesses(len(scored))
+    if guesses is not None:
+        shares = {_checked(guesses, len(scored)): 1.0}
+    else:
+        shares = numbers_of_guesses(len(scored), expected_guesses(len(scored), stated, 1 - confidence))
     errors = {pair: share * (1 - confidence) for pair, share in shares.items()}
     # where scores tie, their order in the file must not speak: it may know who is a member
     shuffled = order(SeededSource(0), len(scored))
@@ -82,17 +85,49 @@ def one_run(
     )
 
 
-def numbers_of_guesses(canaries: int) -> dict[Guesses, float]:
-    """What is tried, and its share of the error: all canaries, then fewer and fewer, most of it on both ends.
+def numbers_of_guesses(canaries: int, expected: Guesses) -> dict[Guesses, float]:
+    """What is tried, and its share of the error: what the claim lets expect, then all canaries, then fewer and fewer.
 
-    >>> numbers_of_guesses(40)
-    {(20, 20): 0.26..., (40, 0): 0.06..., (10, 10): 0.26..., (20, 0): 0.06..., (5, 5): 0.26..., (10, 0): 0.06...}
+    >>> numbers_of_guesses(20, (7, 7))
+    {(7, 7): 0.6, (10, 10): 0.16, (20, 0): 0.04, (5, 5): 0.16, (10, 0): 0.04}
     """
     sizes = [canaries >> halvings for halvings in range(50) if canaries >> halvings >= 10]
-    both, highest = 0.8 / len(sizes), 0.2 / len(sizes)
-    return {
-        pair: share for size in sizes for pair, share in (((size - size // 2, size // 2), both), ((size, 0), highest))
-    }
+    both, highest = 0.32 / len(sizes), 0.08 / len(sizes)
+    shares = {expected: 0.6}
+    for size in sizes:
+        for pair, share in (((size - size // 2, size // 2), both), ((size, 0), highest)):
+            shares[pair] = shares.get(pair, 0.0) + share
+    return shares
+
+
+def expected_guesses(canaries: int, claim: Claim, error: float) -> Guesses:
+    """The number of guesses at both ends that would prove most if the claim were just true: no score is looked at.
+
+    Scores are thought of as N(mu, 1) for members and N(0, 1) for others, with the mu of the same advantage.
+
+    >>> import hush
+    >>> expected_guesses(1000, Claim.of(hush.GaussianDP(4.0)), 0.05)
+    (353, 353)
+    """
+    mu = claim.value
+    if claim.quantity == "epsilon":
+        advantage = min(claim.mechanism.advantage().upper, 1 - 1e-9)
+        mu = 2 * float(special.ndtri((1 + advantage) / 2))
+    best, proven = (canaries - canaries // 2, canaries // 2), -1.0
+    cuts = np.linspace(mu - 4, 4 + mu, 2000)
+    called = (special.ndtr(mu - cuts) + special.ndtr(-cuts)) / 2
+    for step in range(40):
+        half = int(canaries / 2 ** (step / 4 + 1))
+        if half < 5:
+            break
+        cut = cuts[np.argmin(np.abs(called - half / canaries))]
+        truth = special.ndtr(mu - cut) / (special.ndtr(mu - cut) + special.ndtr(-cut))
+        # half a deviation fewer: what chance gives is not to be counted on
+        correct = int(2 * half * truth - 0.5 * np.sqrt(2 * half * truth * (1 - truth)))
+        reached = bound_of(correct, (half, half), canaries, claim, error)
+        if reached > proven:
+            best, proven = (half, half), reached
+    return best
 
 
 def right(ranked: Array, guesses: Guesses) -> int:

@@ -4,6 +4,7 @@ from importlib import import_module
 
 NAMES = {
     "Automatic": "clipping",
+    "BaggingClassifier": "convex.bagging",
     "Clipping": "clipping",
     "FastNoise": "noise",
     "Flat": "clipping",

@@ -1,0 +1,104 @@
+"""Compare one-run audits with jax_privacy on the same scores: `make bench`, or run this file where it is installed.
+
+A noisy sum of orthogonal canaries, each put in by a fair coin of its own; the score of a canary is its coordinate. Both
+auditors get the same scores, confidence 0.95, and choose the number of guesses themselves (hush: knowing the claim;
+jax_privacy: its default, Bonferroni over all thresholds). Bounds on mu are shown as epsilon at the delta.
+"""
+
+import json
+import os
+import subprocess
+import sys
+import time
+from importlib import metadata
+from pathlib import Path
+
+import numpy as np
+
+HERE = Path(__file__).parent
+RESULTS = HERE / "results"
+DELTA = 1e-5
+PROBLEMS = [(mu, canaries, seed) for mu, canaries in ((1.0, 1000), (2.0, 1000), (4.0, 1000)) for seed in (1, 2, 3)]
+PACKAGES = ["hush", "jax_privacy", "numpy", "scipy"]
+
+
+def scores_of(mu: float, canaries: int, seed: int) -> tuple[np.ndarray, np.ndarray]:
+    """Scores and labels."""
+    random = np.random.default_rng(seed)
+    members = random.random(canaries) < 0.5
+    return mu * members + random.standard_normal(canaries), members
+
+
+def hush_bounds(mu: float, scores: np.ndarray, members: np.ndarray) -> tuple[float, float]:
+    """By the theorem of (epsilon, delta), and by that of trade-off curves."""
+    import hush
+    from hush.auditing import one_run
+
+    claim = hush.GaussianDP(mu)
+    pure = one_run(scores, members, claim=claim, delta=DELTA).lower_bound
+    found = one_run(scores, members, claim=claim).lower_bound
+    return pure, hush.GaussianDP(max(found, 1e-9)).epsilon(delta=DELTA).lower
+
+
+def jax_privacy_bounds(mu: float, scores: np.ndarray, members: np.ndarray) -> tuple[float, float]:
+    """Its auditor with its defaults."""
+    from jax_privacy import auditing
+
+    auditor = auditing.CanaryScoreAuditor(scores[members], scores[~members])
+    return float(auditor.epsilon_one_run(0.05, DELTA)), float(auditor.epsilon_one_run_fdp(0.05, DELTA))
+
+
+PEERS = {"hush": hush_bounds, "jax_privacy": jax_privacy_bounds}
+
+
+def measure(peer: str) -> list[dict[str, object]]:
+    """All problems in this process."""
+    rows = []
+    for mu, canaries, seed in PROBLEMS:
+        start = time.process_time()
+        pure, curve = PEERS[peer](mu, *scores_of(mu, canaries, seed))
+        row = {"peer": peer, "mu": mu, "canaries": canaries, "seed": seed, "epsilon": pure, "by_curve": curve}
+        rows.append(row | {"cpu_seconds": time.process_time() - start})
+    return rows
+
+
+def ask(peer: str) -> list[dict[str, object]]:
+    """The same in a fresh process, on one thread."""
+    threads = dict.fromkeys(("OMP_NUM_THREADS", "OPENBLAS_NUM_THREADS"), "1") | {"JAX_PLATFORMS": "cpu"}
+    command = [sys.executable, "-W", "ignore", __file__, peer]
+    child = subprocess.run(command, env=os.environ | threads, capture_output=True, text=True, timeout=600, check=True)
+    return json.loads(child.stdout.splitlines()[-1])
+
+
+def report(rows: list[dict[str, object]]) -> str:
+    """The Markdown page."""
+    versions = ", ".join(f"{name} {metadata.version(name)}" for name in PACKAGES)
+    lines = ["# One-run audits, compared", "", (__doc__ or "").split("\n\n")[1].replace("\n", " "), "", versions, ""]
+    lines += [
+        "| μ | canaries | seed | | ε ≥, (ε, δ) theorem | ε ≥, trade-off theorem | CPU |",
+        "|---|---|---|---|---|---|---|",
+    ]
+    for row in sorted(rows, key=lambda row: (row["mu"], row["canaries"], row["seed"], row["peer"])):
+        shown = f"{row['epsilon']:.4f} | {row['by_curve']:.4f} | {row['cpu_seconds']:.2f} s"
+        lines.append(f"| {row['mu']:g} | {row['canaries']} | {row['seed']} | {row['peer']} | {shown} |")
+    return "\n".join(lines) + "\n"
+
+
+def main() -> None:
+    """Ask both, write the page and the numbers."""
+    if len(sys.argv) > 1:
+        print(json.dumps(measure(sys.argv[1])))
+        return
+    rows = [row for peer in PEERS for row in ask(peer)]
+    RESULTS.mkdir(exist_ok=True)
+    (RESULTS / "auditing.json").write_text(json.dumps(rows, indent=1) + "\n", encoding="utf-8")
+    text = report(rows)
+    (RESULTS / "auditing.md").write_text(text, encoding="utf-8")
+    print(text)
+    ours, theirs = ({(r["mu"], r["seed"]): r for r in rows if r["peer"] == peer} for peer in PEERS)
+    behind = [key for key, row in ours.items() if any(row[k] < theirs[key][k] for k in ("epsilon", "by_curve"))]
+    print(f"behind jax_privacy at {behind}" if behind else "nowhere behind jax_privacy")
+
+
+if __name__ == "__main__":
+    main()
