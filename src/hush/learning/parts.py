@@ -99,6 +99,12 @@ class Outer(Part):
         self.weight, self.bias = "weight" in names, "bias" in names
         self.made: Tensor | None = None
 
+    @property
+    def ghost(self) -> bool:
+        """Whether the Gram matrices of the positions are cheaper than the gradients."""
+        positions, out, into = self.left.shape[1], self.left.shape[-1], self.right.shape[-1]
+        return self.left.dim() == 2 or positions * (out + into) < out * into
+
     def squares(self) -> Tensor:
         left, right = self.left, self.right
         if left.dim() == 2:
@@ -108,7 +114,7 @@ class Outer(Part):
             others = row_squares(right)
             return sizes.mul_(others.add_(1) if self.bias else others)
         found = []
-        if self.weight and left.shape[1] * (left.shape[2] + right.shape[2]) < left.shape[2] * right.shape[2]:
+        if self.weight and self.ghost:
             inputs, outputs = right @ right.mT, left @ left.mT
             found.append(torch.linalg.vecdot(inputs.flatten(1), outputs.flatten(1)).clamp_min_(0))
         elif self.weight:
@@ -154,6 +160,8 @@ class Outer(Part):
         return found
 
     def joined(self, others: list[Part]) -> Part:
+        if not all(isinstance(other, Outer) for other in others):
+            return Rows(self.rows()).joined(others)
         parts = [part.folded(len(self.left)) for part in (self, *others)]
         factors = [(part.left, part.right) for part in parts if isinstance(part, Outer)]
         left, right = (torch.cat(rows, 1) for rows in zip(*factors, strict=True))

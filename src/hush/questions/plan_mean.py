@@ -5,11 +5,11 @@ from __future__ import annotations
 import math
 
 import numpy as np
-from scipy.optimize import brentq
 from scipy.special import log_ndtr
 
 from hush.curves.relation import Relation
 from hush.numerics.clamped import LAPLACE, NORMAL, NoiseShape
+from hush.numerics.roots import decreasing_root
 from hush.questions.plan_cost import Cost
 from hush.questions.plan_model import Model
 from hush.questions.plan_result import PlanRow
@@ -59,7 +59,7 @@ def multiplier(epsilon: float, delta: float) -> float:
         rest = -math.expm1(min(epsilon + float(log_ndtr(second)) - float(log_ndtr(first)), 0.0))
         return float(log_ndtr(first)) + math.log(max(rest, 1e-300)) - math.log(delta)
 
-    return math.exp(-float(brentq(excess, -40.0, 10.0, xtol=1e-12)))
+    return math.exp(-decreasing_root(lambda log_shift: -excess(log_shift), -40.0, 10.0)[0])
 
 
 def errors(given: Target, model: Model | None, rate: float, shape: NoiseShape, scale: float) -> tuple[float, float]:

@@ -16,7 +16,6 @@ from functools import cached_property
 
 import numpy as np
 from scipy.special import betaincinv, ndtri
-from scipy.stats import binom, hypergeom
 
 from hush.curves.relation import Relation
 from hush.curves.smooth_laws import LEAST_ALPHA, laplace_alpha, laplace_textbook, least_noise, student_alpha
@@ -122,6 +121,8 @@ class AtTheBounds(Samples):
     @cached_property
     def lacking(self) -> Array:
         """By how many records the quantile of a sample lies beyond those at the lower bound (negative: within)."""
+        from scipy.stats import hypergeom  # slow to import, and only plans need it
+
         whole, n = self.given.population, self.size
         if n == whole:
             return np.zeros(1)
@@ -167,6 +168,8 @@ class Simulated(Samples):
     @cached_property
     def places(self) -> tuple[Array, Array]:
         """The sample's quantile and the population's, as probabilities of the model."""
+        from scipy.stats import binom  # slow to import, and only plans need it
+
         n, whole, rank = self.size, self.given.population, self.rank
         drawn = betaincinv(rank, n + 1 - rank, self.levels)
         if n == whole:

@@ -8,9 +8,8 @@ from __future__ import annotations
 
 import math
 
-from scipy.optimize import brentq
-
 from hush.curves.convert import amplify_inverse
+from hush.numerics.roots import decreasing_root
 
 
 def noise_ratio(rate: float, epsilon: float) -> float:
@@ -40,7 +39,7 @@ def constant_for(factor: float) -> float:
     >>> constant_for(2.0)
     2.5128624...
     """
-    return float(brentq(lambda c: noise_limit(c) - factor, 1e-9, 1e9))
+    return decreasing_root(lambda c: factor - noise_limit(c), 1e-9, 1e9)[1]
 
 
 def free_rate(*, epsilon: float, queries: int, factor: float = 2.0) -> float:
