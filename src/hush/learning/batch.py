@@ -42,15 +42,17 @@ def picked(batch: Any, places: Tensor) -> Any:
 
 
 def row_losses(model: nn.Module, loss: Loss, batch: Any, count: int) -> Tensor:
-    """One loss an example; a loss with more axes (a token, a pixel) is averaged over them."""
+    """One loss an example, by an `unreduced` loss; one with more axes (a token, a pixel) is averaged over them."""
     first, *others = batch
-    if isinstance(first, Mapping):
+    if isinstance(first, Tensor):
+        output = model(first)
+    elif isinstance(first, Mapping):
         output = model(**first)
     elif isinstance(first, tuple | list):
         output = model(*first)
     else:
         output = model(first)
-    values = unreduced(loss)(output, *others)
+    values = loss(output, *others)
     if not isinstance(values, Tensor) or values.dim() == 0 or values.shape[0] != count:
         raise InvalidParameter(
             "loss",

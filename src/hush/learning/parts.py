@@ -50,10 +50,14 @@ def cleared(values: Tensor, bad: Tensor) -> Tensor:
 
 
 class Rows(Part):
-    """The gradients as they are: for layers with few parameters, and for any layer in the end."""
+    """The gradients as they are: for layers with few parameters, and for any layer in the end.
 
-    def __init__(self, gradients: dict[str, Tensor]) -> None:
-        self.gradients = gradients
+    kernel: the shape (out, height, width, channels) that the weight is kept in, where it is a convolution's.
+    room: how many numbers were needed to make them.
+    """
+
+    def __init__(self, gradients: dict[str, Tensor], kernel: tuple[int, ...] = (), room: int = 0) -> None:
+        self.gradients, self.kernel, self.room = gradients, kernel, room
 
     def squares(self) -> Tensor:
         parts = [row_squares(gradient.flatten(1)) for gradient in self.gradients.values()]
@@ -61,23 +65,34 @@ class Rows(Part):
 
     def add(self, weights: Tensor, into: Views) -> None:
         for name, gradient in self.gradients.items():
-            into[name].add_((weights @ gradient.flatten(1)).view_as(into[name]))
+            place(into[name], weights @ gradient.flatten(1), self.kernel if name == "weight" else ())
 
     def rows(self) -> dict[str, Tensor]:
-        return self.gradients
+        if not self.kernel:
+            return self.gradients
+        weight = self.gradients["weight"].view(-1, *self.kernel).permute(0, 1, 4, 2, 3)
+        return {**self.gradients, "weight": weight}
 
     def joined(self, others: list[Part]) -> Part:
-        total = dict(self.gradients)
+        total = dict(self.rows())
         for other in others:
             for name, gradient in other.rows().items():
                 total[name] = total[name] + gradient
         return Rows(total)
 
     def folded(self, count: int) -> Part:
-        return Rows({name: rows.view(count, -1, *rows.shape[1:]).sum(1) for name, rows in self.gradients.items()})
+        summed = {name: rows.view(count, -1, *rows.shape[1:]).sum(1) for name, rows in self.gradients.items()}
+        return Rows(summed, self.kernel, self.room)
 
     def without(self, bad: Tensor) -> Part:
-        return Rows({name: cleared(gradient, bad) for name, gradient in self.gradients.items()})
+        return Rows({name: cleared(gradient, bad) for name, gradient in self.gradients.items()}, self.kernel)
+
+
+def place(view: Tensor, total: Tensor, kernel: tuple[int, ...]) -> None:
+    """Add to a parameter's sum; a kernel comes as (out, height, width, channels), its channels belong second."""
+    if kernel:
+        total = total.view(kernel).permute(0, 3, 1, 2).reshape(view.shape)
+    view.add_(total.view_as(view))
 
 
 def row_squares(values: Tensor) -> Tensor:
@@ -85,25 +100,31 @@ def row_squares(values: Tensor) -> Tensor:
     return torch.linalg.vector_norm(values, dim=1).square_()
 
 
+def outer(left: Tensor, right: Tensor, names: tuple[str, ...], kernel: tuple[int, ...] = ()) -> Part:
+    """The gradient of a matrix (or kernel) and its bias: kept in factors, or made, whichever takes less time.
+
+    Gram matrices take t^2 (in + out) products a row on top of the weighted sum. Gradients that are made are summed at
+    once, but writing and reading each of the in * out numbers takes as long as some products, a few more for each t.
+    """
+    if left.dim() == 3 and "weight" in names:
+        positions, out, into = left.shape[1], left.shape[2], right.shape[2]
+        if positions**2 * (out + into) >= (positions // 4 + 12) * out * into:
+            made = {"weight": left.mT @ right} | ({"bias": left.sum(1)} if "bias" in names else {})
+            return Rows(made, kernel, room=left.numel() + right.numel())
+    return Outer(left, right, names, kernel)
+
+
 class Outer(Part):
     """The gradient of a matrix that is a sum of outer products, one a position t: sum_t left_t right_t', and its bias.
 
     left: gradients of outputs (m, t, out), right: inputs (m, t, in); (m, out) and (m, in) where there is one position.
-    One position needs no gradients at all: the norm of an outer product is the product of the norms (Goodfellow 2015).
-    With several, it is either read off the Gram matrices, sum_{t,s} (left_t.left_s)(right_t.right_s) (Li et al. 2022,
-    ghost norm), or the gradients are made.
+    The norm of an outer product is the product of the norms (Goodfellow 2015). With several positions it is read off
+    the Gram matrices, sum_{t,s} (left_t.left_s)(right_t.right_s) (Li et al. 2022, ghost norm).
     """
 
-    def __init__(self, left: Tensor, right: Tensor, names: tuple[str, ...], shape: tuple[int, ...]) -> None:
-        self.left, self.right, self.names, self.shape = left, right, names, shape
+    def __init__(self, left: Tensor, right: Tensor, names: tuple[str, ...], kernel: tuple[int, ...]) -> None:
+        self.left, self.right, self.names, self.kernel = left, right, names, kernel
         self.weight, self.bias = "weight" in names, "bias" in names
-        self.made: Tensor | None = None
-
-    @property
-    def ghost(self) -> bool:
-        """Whether the Gram matrices of the positions are cheaper than the gradients."""
-        positions, out, into = self.left.shape[1], self.left.shape[-1], self.right.shape[-1]
-        return self.left.dim() == 2 or positions * (out + into) < out * into
 
     def squares(self) -> Tensor:
         left, right = self.left, self.right
@@ -114,20 +135,12 @@ class Outer(Part):
             others = row_squares(right)
             return sizes.mul_(others.add_(1) if self.bias else others)
         found = []
-        if self.weight and self.ghost:
+        if self.weight:
             inputs, outputs = right @ right.mT, left @ left.mT
             found.append(torch.linalg.vecdot(inputs.flatten(1), outputs.flatten(1)).clamp_min_(0))
-        elif self.weight:
-            found.append(row_squares(self._gradients().flatten(1)))
         if self.bias:
             found.append(row_squares(left.sum(1)))
         return found[0] if len(found) == 1 else found[0].add_(found[1])
-
-    def _gradients(self) -> Tensor:
-        if self.made is None:
-            left, right = (rows if rows.dim() == 3 else rows.unsqueeze(1) for rows in (self.left, self.right))
-            self.made = left.mT @ right
-        return self.made
 
     def add(self, weights: Tensor, into: Views) -> None:
         left, right, each = self.left, self.right, weights
@@ -135,46 +148,39 @@ class Outer(Part):
             each = weights.repeat_interleave(left.shape[1])
             left, right = left.reshape(-1, left.shape[-1]), right.reshape(-1, right.shape[-1])
         if self.weight:
-            if self.made is not None:
-                self._place(into["weight"], (weights @ self.made.flatten(1)).view(self.made.shape[1:]))
-            elif self.shape:
-                self._place(into["weight"], (left * each.unsqueeze(1)).T @ right)
+            scaled = (left * each.unsqueeze(1)).T
+            if self.kernel:
+                place(into["weight"], scaled @ right, self.kernel)
             else:
-                into["weight"].addmm_((left * each.unsqueeze(1)).T, right)
+                into["weight"].addmm_(scaled, right)
         if self.bias:
             into["bias"].addmv_(left.T, each)
 
-    def _place(self, view: Tensor, total: Tensor) -> None:
-        """A kernel comes as (out, height, width, channels) and is kept as (out, channels, height, width)."""
-        if self.shape:
-            total = total.view(self.shape).permute(0, 3, 1, 2)
-        view.add_(total.reshape(view.shape))
-
     def rows(self) -> dict[str, Tensor]:
+        left, right = (rows if rows.dim() == 3 else rows.unsqueeze(1) for rows in (self.left, self.right))
         found = {}
         if self.weight:
-            made = self._gradients()
-            found["weight"] = made.view(-1, *self.shape).permute(0, 1, 4, 2, 3) if self.shape else made
+            found["weight"] = left.mT @ right
         if self.bias:
-            found["bias"] = self.left if self.left.dim() == 2 else self.left.sum(1)
-        return found
+            found["bias"] = left.sum(1)
+        return Rows(found, self.kernel if self.weight else ()).rows()
 
     def joined(self, others: list[Part]) -> Part:
         if not all(isinstance(other, Outer) for other in others):
             return Rows(self.rows()).joined(others)
-        parts = [part.folded(len(self.left)) for part in (self, *others)]
-        factors = [(part.left, part.right) for part in parts if isinstance(part, Outer)]
+        factors = [part.factors(len(self.left)) for part in (self, *others) if isinstance(part, Outer)]
         left, right = (torch.cat(rows, 1) for rows in zip(*factors, strict=True))
-        return Outer(left, right, self.names, self.shape)
+        return outer(left, right, self.names, self.kernel)
 
-    def folded(self, count: int) -> Outer:
-        left, right = (rows.reshape(count, -1, rows.shape[-1]) for rows in (self.left, self.right))
-        return Outer(left, right, self.names, self.shape)
+    def factors(self, count: int) -> tuple[Tensor, Tensor]:
+        """left and right, with positions, for so many examples."""
+        return self.left.reshape(count, -1, self.left.shape[-1]), self.right.reshape(count, -1, self.right.shape[-1])
+
+    def folded(self, count: int) -> Part:
+        return outer(*self.factors(count), self.names, self.kernel)
 
     def without(self, bad: Tensor) -> Part:
-        clean = Outer(cleared(self.left, bad), cleared(self.right, bad), self.names, self.shape)
-        clean.made = None if self.made is None else cleared(self.made, bad)
-        return clean
+        return Outer(cleared(self.left, bad), cleared(self.right, bad), self.names, self.kernel)
 
 
 class Lookup(Part):

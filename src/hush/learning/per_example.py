@@ -60,6 +60,7 @@ class Watched:
     def __post_init__(self) -> None:
         self.parameters = trainable(self.model)
         self.groups = grouped(self.units)
+        self.each = unreduced(self.loss)
         self.sizes = [p.numel() for p in self.parameters.values()]
 
     @classmethod
@@ -108,7 +109,7 @@ class Watched:
                 stop = min(start + step, count)
                 run.begin(stop - start)
                 part = batch if step >= count else rows(batch, start, stop)
-                parts = joint(run.parts(row_losses(self.model, self.loss, part, stop - start)), self.groups)
+                parts = joint(run.parts(row_losses(self.model, self.each, part, stop - start)), self.groups)
                 if parts:
                     with torch.no_grad():
                         _add(views, parts, max_norm, clipping)
@@ -122,7 +123,7 @@ def _add(views: dict[int, Tensor], parts: list[tuple[Keys, Part]], max_norm: flo
         bad = ~torch.isfinite(squares).all(0)
         parts = [(keys, part.without(bad)) for keys, part in parts]
         squares = squares.masked_fill(bad, 0)
-    for (keys, part), weights in zip(parts, clipping.factors(squares, max_norm), strict=True):
+    for (keys, part), weights in zip(parts, clipping.factors(squares, max_norm).unbind(), strict=True):
         part.add(weights, {name: views[key] for name, key in keys.items()})
 
 

@@ -13,7 +13,7 @@ from torch.overrides import TorchFunctionMode
 from torch.utils import _pytree as pytree
 
 from hush.errors import InvalidParameter, NotCovered
-from hush.learning.batch import Loss, random_like, row_losses, rows
+from hush.learning.batch import Loss, random_like, row_losses, rows, unreduced
 from hush.learning.parts import Part
 from hush.learning.units import Axes, Pass, Unit, trainable, units_of
 
@@ -57,7 +57,7 @@ class Probe:
     """A copy of the model (in double precision where it can be) and random rows, to learn how it behaves."""
 
     def __init__(self, model: nn.Module, loss: Loss, batch: Any, kind: torch.dtype) -> None:
-        self.loss, self.kind = loss, kind
+        self.loss, self.kind = unreduced(loss), kind
         self.model = _still(model).to(kind)
         self.generator = torch.Generator().manual_seed(20220601)
         self.batch = random_like(batch, ROWS + 2, self.generator, kind)

@@ -8,7 +8,7 @@ import torch
 from torch import Tensor, nn
 from torch.nn import functional as F
 
-from hush.learning.parts import Lookup, Outer, Part, Rows
+from hush.learning.parts import Lookup, Part, Rows, outer
 
 Rule = Callable[[nn.Module, Tensor, Tensor, tuple[str, ...]], Part]
 """(layer, input, gradient of the output, names of the trainable parameters), examples in front, to a part."""
@@ -17,7 +17,7 @@ Rule = Callable[[nn.Module, Tensor, Tensor, tuple[str, ...]], Part]
 def linear(layer: nn.Linear, inputs: Tensor, left: Tensor, names: tuple[str, ...]) -> Part:
     if inputs.dim() > 3:
         inputs, left = inputs.flatten(1, -2), left.flatten(1, -2)
-    return Outer(left, inputs, names, ())
+    return outer(left, inputs, names)
 
 
 def convolution(layer: nn.Conv1d | nn.Conv2d, inputs: Tensor, left: Tensor, names: tuple[str, ...]) -> Part:
@@ -28,7 +28,7 @@ def convolution(layer: nn.Conv1d | nn.Conv2d, inputs: Tensor, left: Tensor, name
     count, out = left.shape[:2]
     groups = layer.groups
     if groups == 1:
-        return Outer(left.reshape(count, out, -1).mT, patches, names, (out, *kernel, inputs.shape[1]))
+        return outer(left.reshape(count, out, -1).mT, patches, names, (out, *kernel, inputs.shape[1]))
     return _grouped(left.reshape(count, out, -1), patches.view(*patches.shape[:2], -1, inputs.shape[1]), layer, names)
 
 

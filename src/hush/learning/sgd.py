@@ -14,7 +14,7 @@ from torch.utils.data import DataLoader, default_collate
 
 from hush.curves.bound import Bound
 from hush.errors import InvalidParameter
-from hush.learning.batch import Loss, picked, row_losses, size_of, tensors
+from hush.learning.batch import Loss, picked, row_losses, size_of, tensors, unreduced
 from hush.learning.checkpoint import Checkpoint
 from hush.learning.clipping import Clipping, Flat
 from hush.learning.noise import Noise, SecureNoise
@@ -247,7 +247,7 @@ def _public_loss(model: nn.Module, loss: Loss, public: Any) -> float | None:
     if public is None:
         return None
     with torch.no_grad():
-        return float(row_losses(model, loss, public, size_of(public)).mean())
+        return float(row_losses(model, unreduced(loss), public, size_of(public)).mean())
 
 
 def _a_plan(plan: object) -> TrainPlan:

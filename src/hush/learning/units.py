@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import warnings
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass, field
 from typing import Any
@@ -135,15 +135,13 @@ class Pass:
 
     @contextmanager
     def watching(self) -> Iterator[None]:
-        """While the model runs: no parameter asks for a gradient, and every unit is tapped."""
+        """While the model runs: no parameter asks for a gradient, and every unit runs under watch."""
         owned = [p for unit in self.units for p in unit.parameters.values() if p.requires_grad]
-        undo: list[Any] = []
+        saved = [(unit.module, unit.module.__dict__.get("forward")) for unit in self.units]
         try:
             for unit in self.units:
-                if unit.rule is None:
-                    undo.append(self._expand(unit))
-                else:
-                    undo.append(unit.module.register_forward_hook(self._tap(unit, unit.rule)).remove)
+                watched = self._expanded(unit) if unit.rule is None else self._tapped(unit, unit.rule)
+                unit.module.__dict__["forward"] = watched
             for p in owned:
                 p.requires_grad_(False)
             with torch.enable_grad():
@@ -151,8 +149,11 @@ class Pass:
         finally:
             for p in owned:
                 p.requires_grad_(True)
-            for back in reversed(undo):
-                back()
+            for module, forward in saved:
+                if forward is None:
+                    module.__dict__.pop("forward", None)
+                else:
+                    module.__dict__["forward"] = forward
 
     def _next_axes(self, unit: Unit) -> Axes:
         place = self.seen.get(id(unit), 0)
@@ -162,28 +163,29 @@ class Pass:
             raise NotCovered("a model that uses its layers differently from batch to batch")
         return known[place]
 
-    def _tap(self, unit: Unit, rule: Rule) -> Any:
-        def hook(module: nn.Module, arguments: tuple[Any, ...], output: Tensor) -> Tensor | None:
-            axes = self._next_axes(unit)
-            axis = axes.results[0]
+    def _tapped(self, unit: Unit, rule: Rule) -> Callable[..., Tensor]:
+        """The layer's forward, which also notes its input and where the gradient of its output will arrive."""
+        original = unit.module.forward
+
+        def forward(*arguments: Any, **named: Any) -> Tensor:
+            output, axis = original(*arguments, **named), self._next_axes(unit).results[0]
             if axis is None:
                 axis, output = SHARED, spread(output, self.count).contiguous()
             if not output.requires_grad:
                 if self.anchor is None:
                     output.requires_grad_()
                 else:
-                    output = _Start.apply(output, self.anchor)  # type: ignore[assignment]
+                    output = _Start.apply(output, self.anchor)
             edge = output if output.grad_fn is None else GradientEdge(output.grad_fn, output.output_nr)
             inputs = arguments[0].detach()
             self.calls.append(Call(unit, rule, inputs, axis, edge, inputs._version))
             return output
 
-        return hook
+        return forward
 
-    def _expand(self, unit: Unit) -> Any:
-        """Run a module with parameters of its own for each example, so that each has a gradient; gives the way back."""
-        module, original = unit.module, unit.module.forward
-        shim = _Shim(module, original)
+    def _expanded(self, unit: Unit) -> Callable[..., Any]:
+        """The module's forward with parameters of its own for each example, so that each has a gradient."""
+        shim = _Shim(unit.module, unit.module.forward)
 
         def forward(*arguments: Any, **named: Any) -> Any:
             axes, copies = self._next_axes(unit), self.copies[id(unit)]
@@ -191,15 +193,7 @@ class Pass:
                 return looped(shim, copies, (arguments, named), axes, self.count)
             return mapped(shim, copies, (arguments, named), axes)
 
-        saved = module.__dict__.get("forward")
-        module.forward = forward  # type: ignore[method-assign]
-
-        def back() -> None:
-            del module.forward
-            if saved is not None:
-                module.forward = saved
-
-        return back
+        return forward
 
     def parts(self, losses: Tensor) -> list[tuple[Unit, Part]]:
         """Every unit's part, its calls joined, from one backward pass; a unit that was not used has none."""
@@ -207,7 +201,7 @@ class Pass:
         targets: Any = [call.edge for call in self.calls] + [self.copies[id(unit)][name] for unit, name in leaves]
         if not targets or not losses.requires_grad:
             return []
-        gradients = torch.autograd.grad(losses.sum(), targets, allow_unused=True)
+        gradients = torch.autograd.grad(losses, targets, torch.ones_like(losses), allow_unused=True)
         with torch.no_grad():
             found: dict[int, list[Part]] = {}
             for call, left in zip(self.calls, gradients, strict=False):
