@@ -141,10 +141,11 @@ class AtTheBounds(Samples):
         if n == whole:
             return np.zeros(1)
         levels, low = (np.arange(DRAWS) + 0.5) / DRAWS, rank_of(whole, self.p)
-        law = hypergeom(whole, low, n)
         if whole > LARGE:  # the normal law is close, and quick
-            return rank_of(n, self.p) - np.rint(law.mean() + law.std() * ndtri(levels))
-        return rank_of(n, self.p) - law.ppf(levels)
+            share = low / whole
+            deviation = math.sqrt(n * share * (1 - share) * (whole - n) / (whole - 1))
+            return rank_of(n, self.p) - np.rint(n * share + deviation * ndtri(levels))
+        return rank_of(n, self.p) - hypergeom.ppf(levels, whole, low, n)
 
     @property
     def sampling_error(self) -> float:
