@@ -139,6 +139,16 @@ MUTANTS = [
         f"{CLIPPED}:test_against_vmap_of_grad",
         ("perceptron",),
     ),
+    Mutant(
+        "normalising by the drawn batch",
+        bugs.drawn_batch_normalises,
+        "tests.learning.test_training_vs_accountant:test_secure_noise_lies_on_a_grid_around_the_sum",
+    ),
+    Mutant(
+        "an empty batch skipped",
+        bugs.empty_batch_skipped,
+        "tests.learning.test_training_vs_accountant:test_empty_batches_are_noised_steps",
+    ),
     Mutant("training without noise", bugs.training_without_noise, bugs.audit_of_training),
     Mutant("noise of the average gradient on the sum", bugs.noise_of_the_mean, bugs.audit_of_training),
     Mutant("an attacker chosen on the samples that convict", bugs.audit_without_split, bugs.audit_of_nulls),
