@@ -10,23 +10,19 @@ results/estimators.json.
 """
 
 import json
-import os
-import platform
-import subprocess
 import sys
 import tempfile
 import time
 import warnings
 from collections.abc import Callable
 from functools import lru_cache
-from importlib import metadata
 from pathlib import Path
 from typing import Any
 
 import numpy as np
+import processes
+from tables import about, listed, table, versions, write
 
-HERE = Path(__file__).parent
-RESULTS = HERE / "results"
 EPSILONS = (0.1, 0.5, 1.0, 3.0, 8.0)
 DELTA = 1e-5
 SEEDS = 10
@@ -140,18 +136,12 @@ def measure(way: str, folder: Path) -> dict[str, Any]:
         for epsilon in EPSILONS:
             found.setdefault(f"{name} {epsilon:g}", []).append(fit(content, epsilon, int(seed)))
             count += 1
-    return {"way": way, "accuracy": found, "seconds": (time.process_time() - begin) / count, "versions": versions()}
-
-
-def versions() -> dict[str, str]:
-    """Of the packages that are installed here."""
-    found = {"Python": platform.python_version()}
-    for package in PACKAGES:
-        try:
-            found[package] = metadata.version(package)
-        except metadata.PackageNotFoundError:
-            continue
-    return found
+    return {
+        "way": way,
+        "accuracy": found,
+        "seconds": (time.process_time() - begin) / count,
+        "versions": versions(PACKAGES),
+    }
 
 
 def cell(values: list[float]) -> str:
@@ -159,31 +149,29 @@ def cell(values: list[float]) -> str:
     return f"{np.mean(values):.3f} ± {np.std(values, ddof=1) / np.sqrt(len(values)):.3f}"
 
 
-def table(rows: list[dict[str, Any]], name: str) -> list[str]:
+def accuracies(rows: list[dict[str, Any]], name: str) -> list[str]:
     """One line a library; Opacus at its best rate in each cell."""
     opacus = [row for row in rows if row["way"].startswith("Opacus")]
     best = {
         f"{name} {epsilon:g}": max((row["accuracy"][f"{name} {epsilon:g}"] for row in opacus), key=np.mean)
         for epsilon in EPSILONS
     }
-    lines = [f"| {name.replace('_', ' ')} | " + " | ".join(f"ε = {e:g}" for e in EPSILONS) + " | seconds a fit |"]
-    lines.append("|---" * (len(EPSILONS) + 2) + "|")
     shown = [row for row in rows if row not in opacus]
     shown.append({"way": "Opacus DP-SGD, best rate", "accuracy": best, "seconds": opacus[0]["seconds"]})
-    for row in shown:
-        cells = [cell(row["accuracy"][f"{name} {epsilon:g}"]) for epsilon in EPSILONS]
-        lines.append(f"| {row['way']} | " + " | ".join(cells) + f" | {row['seconds']:.2f} |")
-    return [*lines, ""]
+    body = [
+        [row["way"], *(cell(row["accuracy"][f"{name} {epsilon:g}"]) for epsilon in EPSILONS), f"{row['seconds']:.2f}"]
+        for row in shown
+    ]
+    return table([name.replace("_", " "), *(f"ε = {epsilon:g}" for epsilon in EPSILONS), "seconds a fit"], body)
 
 
 def report(rows: list[dict[str, Any]]) -> str:
     """The whole page."""
     found = {package: version for row in rows for package, version in row["versions"].items()}
-    text = " ".join((__doc__ or "").split("\n\n", 1)[1].split())
-    lines = ["# Logistic regression with privacy: test accuracy", "", text, ""]
+    lines = ["# Logistic regression with privacy: test accuracy", "", about(__doc__), ""]
     for name in ("breast_cancer", "digits"):
-        lines += table(rows, name)
-    return "\n".join([*lines, ", ".join(f"{package} {version}" for package, version in found.items()), ""])
+        lines += accuracies(rows, name)
+    return "\n".join([*lines, listed(found), ""])
 
 
 def main() -> None:
@@ -198,14 +186,9 @@ def main() -> None:
                 np.savez(Path(folder) / f"{name}-{seed}.npz", **data)
         for way in WAYS:
             python = sys.argv[1] if way.startswith("Opacus") else sys.executable
-            environment = {**os.environ, "OMP_NUM_THREADS": "1", "OPENBLAS_NUM_THREADS": "1"}
-            done = subprocess.run(
-                [python, __file__, way, folder], capture_output=True, text=True, check=True, env=environment
-            )
-            rows.append(json.loads(done.stdout.splitlines()[-1]))
+            rows.append(processes.ask(__file__, way, folder, limit=None, python=python))
             print(way, f"{rows[-1]['seconds']:.2f} s a fit", flush=True)
-    RESULTS.joinpath("estimators.md").write_text(report(rows), encoding="utf-8")
-    RESULTS.joinpath("estimators.json").write_text(json.dumps(rows, indent=1) + "\n", encoding="utf-8")
+    write("estimators", report(rows), rows)
 
 
 if __name__ == "__main__":
