@@ -119,14 +119,15 @@ def queries() -> Iterator[tuple[Any, float]]:
 
 def models() -> Iterator[Any]:
     """A convex model by every method."""
-    from hush import learning
+    from hush.learning.convex.estimators import LinearRegression, LinearSVC, LogisticRegression
+    from hush.learning.convex.gradient import FullBatchGradient
 
     for epsilon in (1.0, 4.0):
         shared: dict[str, Any] = {"data_norm": 1.0, "epsilon": epsilon, "delta": 0.01, "examples": 3}
-        for method in ("objective", "output", "sgd", "iterate", learning.FullBatchGradient(steps=5)):
-            yield learning.LogisticRegression(classes=[0, 1], method=method, **shared)
-        yield learning.LinearSVC(classes=[0, 1], method="output", **shared)
-        yield learning.LinearRegression(target_bounds=(0, 1), method="objective", **shared)
+        for method in ("objective", "output", "sgd", "iterate", FullBatchGradient(steps=5)):
+            yield LogisticRegression(classes=[0, 1], method=method, **shared)
+        yield LinearSVC(classes=[0, 1], method="output", **shared)
+        yield LinearRegression(target_bounds=(0, 1), method="objective", **shared)
 
 
 def _of_model(model: Any, seed: int) -> Case:
