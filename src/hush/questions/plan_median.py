@@ -157,7 +157,7 @@ class AtTheBounds(Samples):
         return float(np.mean(shape.error(np.where(self.lacking > 0, high, low), low, low, high, scale)))
 
     def exponential(self, decay: float) -> float:
-        """Points between the bounds all lose as many ranks; the bound with most records loses none, but is one point."""
+        """Points between the bounds lose as many ranks; the bound with most records loses none, but is one point."""
         ranks = self.p * self.size - (rank_of(self.size, self.p) - self.lacking)
         between = expit(math.log(STEPS) - decay * np.abs(ranks))
         return self.given.spread**2 * float(np.mean(np.where(ranks > 0, 1 - between * 2 / 3, between / 3)))
