@@ -35,9 +35,7 @@ def ratio_against_rate() -> Chart:
 def ratio_against_epsilon() -> Chart:
     """The ratio against ε, for some rates."""
     epsilons = np.geomspace(1e-4, 10.0, 81).tolist()
-    lines = [
-        _line(f"p = {p:g}", epsilons, lambda epsilon, p=p: noise_ratio(p, epsilon)) for p in (0.5, 0.1, 0.01, 0.001)
-    ]
+    lines = [_line(f"p = {p:g}", epsilons, partial(noise_ratio, p)) for p in (0.5, 0.1, 0.01, 0.001)]
     said = f"{SETTING}; add or remove one record"
     return Chart("What sampling keeps, by ε", said, Axis("ε, nats", log=True), RATIO, tuple(lines))
 
