@@ -188,3 +188,12 @@ def test_worst_case_median_of_samples_vs_releases(rate: float) -> None:
         query.release(random.permutation(data)[: row.records], source=hush.SeededSource(k)).value for k in range(800)
     ]
     assert row.error == pytest.approx(root_mean_square(np.array(found) - BOUNDS[0]), rel=0.07)
+
+
+@pytest.mark.parametrize("population", [100_000, 10**6, 10**12, 10**15])
+def test_worst_case_of_large_samples_is_a_coin(population: int) -> None:
+    """Half of the large samples have most of their records at the wrong bound."""
+    plan = hush.plan.median(population=population, bounds=BOUNDS, epsilon=20.0, rates=[0.5])
+    for row in plan.rows:
+        assert row.error == pytest.approx(2000 * math.sqrt(0.5), rel=0.05), row
+        assert row.sampling_error == pytest.approx(2000 * math.sqrt(0.5), rel=0.05)

@@ -141,10 +141,14 @@ class AtTheBounds(Samples):
         if n == whole:
             return np.zeros(1)
         levels, low = (np.arange(DRAWS) + 0.5) / DRAWS, rank_of(whole, self.p)
-        law = hypergeom(whole, low, n)
+        share = low / whole
+        middle, deviation = n * share, math.sqrt(n * share * (1 - share) * (whole - n) / (whole - 1))
         if whole > LARGE:  # the normal law is close, and quick
-            return rank_of(n, self.p) - np.rint(law.mean() + law.std() * ndtri(levels))
-        return rank_of(n, self.p) - law.ppf(levels)
+            return rank_of(n, self.p) - np.rint(middle + deviation * ndtri(levels))
+        ends = max(middle - 10 * deviation - 10, 0, n - (whole - low)), min(middle + 10 * deviation + 10, n, low)
+        counts = np.arange(math.ceil(ends[0]), math.floor(ends[1]) + 1)
+        below = np.cumsum(hypergeom.pmf(counts, whole, low, n))
+        return rank_of(n, self.p) - counts[np.searchsorted(below[:-1], levels)]
 
     @property
     def sampling_error(self) -> float:
@@ -157,7 +161,7 @@ class AtTheBounds(Samples):
         return float(np.mean(shape.error(np.where(self.lacking > 0, high, low), low, low, high, scale)))
 
     def exponential(self, decay: float) -> float:
-        """Points between the bounds lose as many ranks; the bound with most records loses none, but is one point."""
+        """All points between the bounds lose the same; the bound with most records loses nothing, but is one point."""
         ranks = self.p * self.size - (rank_of(self.size, self.p) - self.lacking)
         between = expit(math.log(STEPS) - decay * np.abs(ranks))
         return self.given.spread**2 * float(np.mean(np.where(ranks > 0, 1 - between * 2 / 3, between / 3)))
