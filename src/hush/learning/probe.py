@@ -231,4 +231,4 @@ TRIES: tuple[tuple[torch.dtype, Draw], ...] = (
     (torch.float32, torch.randn),
     (torch.float32, torch.rand),
 )
-"""Normal numbers, or for logarithms and probabilities those between 0 and 1; single precision where a constant has it."""
+"""Normal numbers, or for logarithms those between 0 and 1; single precision where a constant has it."""
