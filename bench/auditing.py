@@ -6,17 +6,14 @@ jax_privacy: its default, Bonferroni over all thresholds). Bounds on mu are show
 """
 
 import json
-import os
-import subprocess
 import sys
 import time
-from importlib import metadata
-from pathlib import Path
 
 import numpy as np
+import processes
+from processes import Row
+from tables import about, listed, table, versions, write
 
-HERE = Path(__file__).parent
-RESULTS = HERE / "results"
 DELTA = 1e-5
 PROBLEMS = [(mu, canaries, seed) for mu, canaries in ((1.0, 1000), (2.0, 1000), (4.0, 1000)) for seed in (1, 2, 3)]
 PACKAGES = ["hush", "jax_privacy", "numpy", "scipy"]
@@ -51,7 +48,7 @@ def jax_privacy_bounds(mu: float, scores: np.ndarray, members: np.ndarray) -> tu
 PEERS = {"hush": hush_bounds, "jax_privacy": jax_privacy_bounds}
 
 
-def measure(peer: str) -> list[dict[str, object]]:
+def measure(peer: str) -> list[Row]:
     """All problems in this process."""
     rows = []
     for mu, canaries, seed in PROBLEMS:
@@ -62,26 +59,28 @@ def measure(peer: str) -> list[dict[str, object]]:
     return rows
 
 
-def ask(peer: str) -> list[dict[str, object]]:
+def ask(peer: str) -> list[Row]:
     """The same in a fresh process, on one thread."""
-    threads = dict.fromkeys(("OMP_NUM_THREADS", "OPENBLAS_NUM_THREADS"), "1") | {"JAX_PLATFORMS": "cpu"}
-    command = [sys.executable, "-W", "ignore", __file__, peer]
-    child = subprocess.run(command, env=os.environ | threads, capture_output=True, text=True, timeout=600, check=True)
-    return json.loads(child.stdout.splitlines()[-1])
+    return processes.ask(__file__, peer, limit=600, environment=processes.ONE_THREAD | {"JAX_PLATFORMS": "cpu"})
 
 
-def report(rows: list[dict[str, object]]) -> str:
+def report(rows: list[Row]) -> str:
     """The Markdown page."""
-    versions = ", ".join(f"{name} {metadata.version(name)}" for name in PACKAGES)
-    lines = ["# One-run audits, compared", "", (__doc__ or "").split("\n\n")[1].replace("\n", " "), "", versions, ""]
-    lines += [
-        "| μ | canaries | seed | | ε ≥, (ε, δ) theorem | ε ≥, trade-off theorem | CPU |",
-        "|---|---|---|---|---|---|---|",
+    head = ["μ", "canaries", "seed", "library", "ε ≥, (ε, δ) theorem", "ε ≥, trade-off theorem", "CPU"]
+    body = [
+        [
+            f"{row['mu']:g}",
+            row["canaries"],
+            row["seed"],
+            row["peer"],
+            f"{row['epsilon']:.4f}",
+            f"{row['by_curve']:.4f}",
+            f"{row['cpu_seconds']:.2f} s",
+        ]
+        for row in sorted(rows, key=lambda row: (row["mu"], row["canaries"], row["seed"], row["peer"]))
     ]
-    for row in sorted(rows, key=lambda row: (row["mu"], row["canaries"], row["seed"], row["peer"])):
-        shown = f"{row['epsilon']:.4f} | {row['by_curve']:.4f} | {row['cpu_seconds']:.2f} s"
-        lines.append(f"| {row['mu']:g} | {row['canaries']} | {row['seed']} | {row['peer']} | {shown} |")
-    return "\n".join(lines) + "\n"
+    lines = ["# One-run audits, compared", "", about(__doc__), "", f"{listed(versions(PACKAGES))}.", ""]
+    return "\n".join([*lines, *table(head, body, words=["library"])])
 
 
 def main() -> None:
@@ -90,11 +89,9 @@ def main() -> None:
         print(json.dumps(measure(sys.argv[1])))
         return
     rows = [row for peer in PEERS for row in ask(peer)]
-    RESULTS.mkdir(exist_ok=True)
-    (RESULTS / "auditing.json").write_text(json.dumps(rows, indent=1) + "\n", encoding="utf-8")
-    text = report(rows)
-    (RESULTS / "auditing.md").write_text(text, encoding="utf-8")
-    print(text)
+    page = report(rows)
+    write("auditing", page, rows)
+    print(page)
     ours, theirs = ({(r["mu"], r["seed"]): r for r in rows if r["peer"] == peer} for peer in PEERS)
     behind = [key for key, row in ours.items() if any(row[k] < theirs[key][k] for k in ("epsilon", "by_curve"))]
     print(f"behind jax_privacy at {behind}" if behind else "nowhere behind jax_privacy")

@@ -109,7 +109,7 @@ def test_rows_that_are_not_finite_add_nothing(name: str, clipping: object) -> No
     assert distance(found, rest) < 1e-5
 
 
-@settings(max_examples=25, deadline=None)
+@settings(max_examples=12, deadline=None)
 @given(
     name=st.sampled_from(sorted(MODELS)),
     seed=st.integers(0, 1000),

@@ -284,10 +284,11 @@ def clipping_after_averaging(patch: Patch) -> None:
 
     add = Watched.add_clipped
 
-    def wrong(self: Any, flat: Any, batch: Any, max_norm: float, clipping: Any) -> None:
-        add(self, flat, batch, 1e9, clipping)
-        norm = float(flat.norm())
-        flat.mul_(min(1.0, max_norm / norm) if norm else 1.0)
+    def wrong(self: Any, named: Any, batch: Any, max_norm: float, clipping: Any) -> None:
+        add(self, named, batch, 1e9, clipping)
+        norm = math.sqrt(sum(float(part.square().sum()) for part in named.values()))
+        for part in named.values():
+            part.mul_(min(1.0, max_norm / norm) if norm else 1.0)
 
     patch.setattr(Watched, "add_clipped", wrong)
 
@@ -297,7 +298,7 @@ def tied_weights_apart(patch: Patch) -> None:
     from hush.learning import per_example
 
     patch.setattr(per_example, "grouped", lambda units: [[unit] for unit in units])
-    patch.setattr(per_example, "_agrees", lambda probe, units, alone, loop: None if loop else 1000)
+    patch.setattr(per_example, "_agrees", lambda probe, units, alone, loop, *rest: None if loop else 1000)
 
 
 def norm_of_each_layer(patch: Patch) -> None:
@@ -319,6 +320,36 @@ def noise_of_the_mean(patch: Patch) -> None:
 
     finish = SecureNoise.finish
     patch.setattr(SecureNoise, "finish", lambda self, flat, noise, norm: finish(self, flat, noise, norm / 100))
+
+
+def drawn_batch_normalises(patch: Patch) -> None:
+    """The noisy sum divided by the number of rows that were drawn, which is secret."""
+    from hush.learning.batch import size_of
+    from hush.learning.sgd import PrivateGradient
+
+    call = PrivateGradient.__call__
+
+    def wrong(self: Any, batch: Any) -> None:
+        call(self, batch)
+        for parameter in self.model.parameters():
+            parameter.grad.mul_(self.plan.expected_batch / max(1, size_of(batch.examples)))
+
+    patch.setattr(PrivateGradient, "__call__", wrong)
+
+
+def empty_batch_skipped(patch: Patch) -> None:
+    """A batch without rows leaves no noise behind: that it was empty shows."""
+    from hush.learning.batch import size_of
+    from hush.learning.sgd import PrivateGradient
+
+    call = PrivateGradient.__call__
+
+    def wrong(self: Any, batch: Any) -> None:
+        call(self, batch)
+        for parameter in self.model.parameters() if not size_of(batch.examples) else ():
+            parameter.grad.zero_()
+
+    patch.setattr(PrivateGradient, "__call__", wrong)
 
 
 def audit_without_split(patch: Patch) -> None:

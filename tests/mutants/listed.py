@@ -21,7 +21,7 @@ def published() -> None:
 MUTANTS = [
     Mutant("one direction only", bugs.one_direction, published),
     Mutant("count ignored", bugs.count_ignored, f"{GOLDEN}:test_randomized_response_counts"),
-    Mutant("rate rounded down", bugs.thinned(lambda rate: int(rate * 150) / 200), published),
+    Mutant("rate rounded down", bugs.thinned(lambda rate: int(rate * 2**20) / 2**20), published),
     Mutant("one sample amplified twice", bugs.thinned(lambda rate: rate**2), published),
     Mutant(
         "sampled group as one record", bugs.group_as_one, f"{GOLDEN}:test_a_sampled_group_is_not_the_mix_of_its_pair"
@@ -138,6 +138,16 @@ MUTANTS = [
         bugs.norm_of_each_layer,
         f"{CLIPPED}:test_against_vmap_of_grad",
         ("perceptron",),
+    ),
+    Mutant(
+        "normalising by the drawn batch",
+        bugs.drawn_batch_normalises,
+        "tests.learning.test_training_vs_accountant:test_secure_noise_lies_on_a_grid_around_the_sum",
+    ),
+    Mutant(
+        "an empty batch skipped",
+        bugs.empty_batch_skipped,
+        "tests.learning.test_training_vs_accountant:test_empty_batches_are_noised_steps",
     ),
     Mutant("training without noise", bugs.training_without_noise, bugs.audit_of_training),
     Mutant("noise of the average gradient on the sum", bugs.noise_of_the_mean, bugs.audit_of_training),

@@ -105,6 +105,29 @@ def test_floats_decide_nearly_always() -> None:
     assert all(selection._by_floats(cells, Fraction(0), eta, lattice, 2 * word) is not None for word in words)
 
 
+@pytest.mark.parametrize("p", [0.0, 0.3, 0.5, 1.0])
+def test_more_bits_and_records_keep_what_was_decided(p: float) -> None:
+    """A longer look must not move the uniform number to another cell, or the law would be off where floats doubt."""
+    rng = np.random.default_rng(3)
+    lattice = Lattice.within((0, 200), step=1.0)
+    values, target = np.sort(rng.integers(0, 201, 400)), Fraction(p) * 400
+    eta, share = Fraction(3), target - math.floor(target)
+    near, far = (selection._cells(lambda a, b: values[a - 1 : b], 400, target, reach, lattice) for reach in (30, 80))
+    joined = far.after(near)
+    assert len(near.start) < len(joined.start) == len(far.start)
+    assert joined.losses(share)[: len(near.start)] == near.losses(share)
+    assert near.apart is not None
+    assert min(joined.losses(share)[len(near.start) :]) >= near.apart
+    decided = 0
+    for word in map(int, rng.integers(0, 2**64, 200, dtype=np.uint64)):
+        first = selection._by_floats(near, share, eta, lattice, word)
+        second = selection._by_integers(joined, share, eta, lattice, word << 64 | 12345, 128)
+        if first is not None:
+            decided += 1
+            assert second == first
+    assert decided > 150
+
+
 def test_draws_by_integers_alone_vs_law(monkeypatch: pytest.MonkeyPatch) -> None:
     """Where floats never decide, the law is the same."""
     monkeypatch.setattr(selection, "_by_floats", lambda *_: None)

@@ -42,8 +42,9 @@ def test_no_point_of_the_box_exceeds_laplace_delta(e: float, a: float, b: float,
     alpha = a * min(e, (e - beta) * math.exp(beta))
     claimed = laplace_delta(e, alpha=alpha, beta=beta)
     narrow, wide = (0.0, 1.0), (s * alpha, math.exp(d * beta))
-    assert laplace_stick(e, wide, narrow) <= claimed * (1 + 1e-9) + 1e-15
-    assert laplace_stick(e, narrow, wide) <= 1e-15
+    rounding = 1e-12  # of six thousand masses, where two edges nearly agree
+    assert laplace_stick(e, wide, narrow) <= claimed * (1 + 1e-9) + rounding
+    assert laplace_stick(e, narrow, wide) <= rounding
 
 
 @pytest.mark.parametrize(

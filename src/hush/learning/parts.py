@@ -15,6 +15,11 @@ from torch import Tensor
 Views = Mapping[str, Tensor]
 """Where the sum of each trainable parameter of a layer is collected, by the parameter's name in the layer."""
 
+RELIABLE = 2.0**-10
+"""A squared norm of single precision that is this part of the largest possible one is right to 2^-10."""
+CANCELLED, CANCELLED_DOUBLE = 2.0**-20, 2.0**-38
+"""No squared norm counts as a smaller part of what its positions add up to without signs."""
+
 
 class Part(ABC):
     """The per-example gradients of the parameters of one layer."""
@@ -85,6 +90,29 @@ def row_squares(values: Tensor) -> Tensor:
     return torch.linalg.vector_norm(values, dim=1).square_()
 
 
+def faint(values: Tensor) -> float:
+    """Squares below this have lost digits to underflow, and count as this much: norms may be too large only."""
+    return 1e-35 if values.dtype == torch.float32 else 1e-290
+
+
+def ghost_squares(left: Tensor, right: Tensor) -> Tensor:
+    """Squared norms of sum_t left_t right_t' from Gram matrices; where positions cancel, anew in double precision.
+
+    Where so much cancels that the sum of the rows itself would round by more than is charged, the norm counts as a
+    2^-10th of the sum of the positions' own norms: too large, which clips more and never less.
+    """
+    inputs, outputs = right @ right.mT, left @ left.mT
+    squares = torch.linalg.vecdot(inputs.flatten(1), outputs.flatten(1))
+    each = [gram.diagonal(dim1=1, dim2=2).clamp_min(faint(gram)).sqrt_() for gram in (inputs, outputs)]
+    sizes = torch.linalg.vecdot(*each).square_()
+    if left.dtype == torch.float64:
+        return torch.maximum(squares, sizes * CANCELLED_DOUBLE)
+    weak = ~(squares >= sizes * RELIABLE)
+    if weak.any():
+        squares[weak] = ghost_squares(left[weak].double(), right[weak].double()).to(squares.dtype)
+    return torch.maximum(squares, sizes * CANCELLED)
+
+
 class Outer(Part):
     """The gradient of a matrix that is a sum of outer products, one a position t: sum_t left_t right_t', and its bias.
 
@@ -98,6 +126,7 @@ class Outer(Part):
         self.left, self.right, self.names, self.shape = left, right, names, shape
         self.weight, self.bias = "weight" in names, "bias" in names
         self.made: Tensor | None = None
+        self.shifts: Tensor | None = None
 
     @property
     def ghost(self) -> bool:
@@ -111,16 +140,16 @@ class Outer(Part):
             sizes = row_squares(left)
             if not self.weight:
                 return sizes
-            others = row_squares(right)
+            sizes.clamp_min_(faint(left))
+            others = row_squares(right).clamp_min_(faint(right))
             return sizes.mul_(others.add_(1) if self.bias else others)
         found = []
         if self.weight and self.ghost:
-            inputs, outputs = right @ right.mT, left @ left.mT
-            found.append(torch.linalg.vecdot(inputs.flatten(1), outputs.flatten(1)).clamp_min_(0))
+            found.append(ghost_squares(left, right))
         elif self.weight:
             found.append(row_squares(self._gradients().flatten(1)))
         if self.bias:
-            found.append(row_squares(left.sum(1)))
+            found.append(row_squares(self._shifts()))
         return found[0] if len(found) == 1 else found[0].add_(found[1])
 
     def _gradients(self) -> Tensor:
@@ -128,6 +157,12 @@ class Outer(Part):
             left, right = (rows if rows.dim() == 3 else rows.unsqueeze(1) for rows in (self.left, self.right))
             self.made = left.mT @ right
         return self.made
+
+    def _shifts(self) -> Tensor:
+        """Gradients of the bias, made once: what is added is what was measured."""
+        if self.shifts is None:
+            self.shifts = self.left if self.left.dim() == 2 else self.left.sum(1)
+        return self.shifts
 
     def add(self, weights: Tensor, into: Views) -> None:
         left, right, each = self.left, self.right, weights
@@ -142,7 +177,7 @@ class Outer(Part):
             else:
                 into["weight"].addmm_((left * each.unsqueeze(1)).T, right)
         if self.bias:
-            into["bias"].addmv_(left.T, each)
+            into["bias"].addmv_(self._shifts().T, weights)
 
     def _place(self, view: Tensor, total: Tensor) -> None:
         """A kernel comes as (out, height, width, channels) and is kept as (out, channels, height, width)."""
@@ -156,7 +191,7 @@ class Outer(Part):
             made = self._gradients()
             found["weight"] = made.view(-1, *self.shape).permute(0, 1, 4, 2, 3) if self.shape else made
         if self.bias:
-            found["bias"] = self.left if self.left.dim() == 2 else self.left.sum(1)
+            found["bias"] = self._shifts()
         return found
 
     def joined(self, others: list[Part]) -> Part:
@@ -192,7 +227,9 @@ class Lookup(Part):
         keys, where = torch.unique(self.places + self.size * examples, return_inverse=True)
         lines = self.left.new_zeros(len(keys), width).index_add_(0, where.flatten(), self.left.reshape(-1, width))
         owners = torch.div(keys, self.size, rounding_mode="floor")
-        return self.left.new_zeros(count).index_add_(0, owners, row_squares(lines))
+        squares = self.left.new_zeros(count).index_add_(0, owners, row_squares(lines))
+        sizes = torch.linalg.vector_norm(self.left, dim=2).sum(1).square_()
+        return torch.maximum(squares, sizes * (CANCELLED if sizes.dtype == torch.float32 else CANCELLED_DOUBLE))
 
     def add(self, weights: Tensor, into: Views) -> None:
         scaled = self.left * weights.view(-1, 1, 1)

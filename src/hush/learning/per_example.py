@@ -3,13 +3,14 @@
 from __future__ import annotations
 
 import math
+from collections.abc import Iterator
 from dataclasses import dataclass, field
 from typing import Any
 
 import torch
 from torch import Tensor, nn
 
-from hush.errors import InvalidParameter, NotCovered
+from hush.errors import HushError, InvalidParameter, NotCovered
 from hush.learning.batch import Loss, row_losses, rows, size_of, unreduced
 from hush.learning.clipping import Clipping, Flat
 from hush.learning.parts import Part, Rows
@@ -106,12 +107,27 @@ class Watched:
         with run.watching():
             for start in range(0, count, step):
                 stop = min(start + step, count)
-                run.begin(stop - start)
                 part = batch if step >= count else rows(batch, start, stop)
-                parts = joint(run.parts(row_losses(self.model, self.loss, part, stop - start)), self.groups)
-                if parts:
+                for parts in self._parts(run, part, stop - start):
                     with torch.no_grad():
                         _add(views, parts, max_norm, clipping)
+
+    def _parts(self, run: Pass, batch: Any, count: int) -> Iterator[list[tuple[Keys, Part]]]:
+        """The parts of a micro-batch; an example that model or loss cannot take (a label out of range) adds nothing.
+
+        An error would tell of it. What fails for every example has failed on the random ones before.
+        """
+        run.begin(count)
+        try:
+            parts = joint(run.parts(row_losses(self.model, self.loss, batch, count)), self.groups)
+        except (HushError, torch.OutOfMemoryError):
+            raise
+        except (RuntimeError, IndexError, ValueError):
+            for row in range(count if count > 1 else 0):
+                yield from self._parts(run, rows(batch, row, row + 1), 1)
+            return
+        if parts:
+            yield parts
 
 
 def _add(views: dict[int, Tensor], parts: list[tuple[Keys, Part]], max_norm: float, clipping: Clipping) -> None:

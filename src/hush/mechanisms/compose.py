@@ -6,10 +6,11 @@ from collections.abc import Callable, Iterable
 from dataclasses import dataclass, field
 
 from hush.curves.pair import Pair
-from hush.curves.product import Largest, Product, aligned
+from hush.curves.product import Product, aligned
 from hush.curves.relation import Relation
 from hush.curves.renyi import ZERO, RenyiCurve
 from hush.curves.renyi_sampling import poisson_sample
+from hush.curves.several import Largest
 from hush.errors import InvalidParameter, NotCovered
 from hush.mechanisms.checks import count
 from hush.mechanisms.mechanism import (

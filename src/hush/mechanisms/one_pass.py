@@ -6,8 +6,8 @@ import math
 from dataclasses import dataclass, field, replace
 
 from hush.curves import iteration
+from hush.curves.blend import Blend
 from hush.curves.bound import Bound
-from hush.curves.labelled import Labelled
 from hush.curves.normal import NormalPair
 from hush.curves.pair import Interval, Pair
 from hush.curves.relation import Relation
@@ -150,7 +150,7 @@ class RandomStop(Leaf):
         self._single(removed, added)
         groups = random_stop_groups(self.run.gap, self.run.records, self.run.ratio)
         slack = 1 + iteration.ROUNDING
-        return Labelled(tuple((NormalPair.shifted(max(mu * slack, LEAST_MU)), weight) for mu, weight in groups))
+        return Blend.of((NormalPair.shifted(max(mu * slack, LEAST_MU)), weight) for mu, weight in groups)
 
     def curve(self, removed: Counts, added: Counts) -> RenyiCurve:
         r, a = settled(removed), settled(added)

@@ -12,10 +12,10 @@ from hush.curves.convert import group_delta
 from hush.curves.finite import FinitePair, stated_points
 from hush.curves.normal import NormalPair
 from hush.curves.pair import Pair
-from hush.curves.product import Largest
 from hush.curves.relation import Relation
 from hush.curves.renyi import ZERO, RenyiCurve
 from hush.curves.renyi_sampling import poisson_sample
+from hush.curves.several import Largest
 from hush.errors import InvalidParameter, NotCovered
 from hush.mechanisms.checks import delta_in_range, number, positive
 from hush.mechanisms.leaf import Leaf

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections import deque
 from collections.abc import Callable, Iterator
 from concurrent.futures import ThreadPoolExecutor
+from contextlib import contextmanager
 from pathlib import Path
 from typing import Any
 
@@ -12,7 +13,7 @@ import numpy as np
 
 from hush.errors import InvalidParameter
 from hush.releases.frames import arrow_column
-from hush.releases.readers import BATCH, Reader, as_numbers, kind_of, needs
+from hush.releases.readers import BATCH, Reader, as_numbers, kind_of, needs, require_different
 
 AT_ONCE = 1 << 22
 """Row groups of up to so many records are decoded whole, two at a time; larger ones in batches."""
@@ -34,12 +35,12 @@ class Parquet(Reader):
         except ArrowInvalid:
             raise InvalidParameter("table", "a file in the Parquet format", source=str(path)) from None
         self._schema = self._metadata.schema.to_arrow_schema()
-        self.names = tuple(self._schema.names)
+        self.names = require_different(self._schema.names)
 
     def kind(self, name: str) -> str:
         import pyarrow
 
-        return kind_of(arrow_column(pyarrow.array([], self._schema.field(name).type)))
+        return kind_of(arrow_column(pyarrow.array([], self._schema.field(name).type), numbers=True))
 
     def rows(self) -> int | None:
         return self._metadata.num_rows
@@ -51,7 +52,9 @@ class Parquet(Reader):
         else:
             found = _ahead(lambda group: self._at_once(group, columns), groups)
         for piece in found:
-            yield tuple(arrow_column(piece.column(name)) for name in names)
+            yield tuple(
+                arrow_column(piece.column(name), numbers=numbers and place == 0) for place, name in enumerate(names)
+            )
 
     def _open(self) -> Any:
         from pyarrow import parquet
@@ -88,13 +91,13 @@ class Csv(Reader):
         needs("pyarrow")
         self._path = path
         with self._open(None) as reader:
-            self.names = tuple(reader.schema.names)
+            self.names = require_different(reader.schema.names)
 
     def _open(self, names: tuple[str, ...] | None) -> Any:
-        from pyarrow import ArrowInvalid, csv, string
+        from pyarrow import binary, csv
 
-        typed = {name: string() for name in names or ()}
-        try:
+        typed = {name: binary() for name in names or ()}
+        with self._readable():
             return csv.open_csv(
                 self._path,
                 parse_options=csv.ParseOptions(invalid_row_handler=lambda row: "skip"),
@@ -102,8 +105,16 @@ class Csv(Reader):
                     include_columns=list(typed), column_types=typed, strings_can_be_null=False
                 ),
             )
+
+    @contextmanager
+    def _readable(self) -> Iterator[None]:
+        from pyarrow import ArrowInvalid
+
+        try:
+            yield
         except ArrowInvalid:
-            raise InvalidParameter("table", "a CSV file with a header", source=str(self._path)) from None
+            rule = "a CSV file with a header, its rows shorter than a megabyte"
+            raise InvalidParameter("table", rule, source=str(self._path)) from None
 
     def kind(self, name: str) -> str:
         return "text"
@@ -112,7 +123,17 @@ class Csv(Reader):
         return None
 
     def batches(self, names: tuple[str, ...], *, numbers: bool) -> Iterator[tuple[np.ndarray, ...]]:
-        with self._open(names) as reader:
+        with self._open(names) as reader, self._readable():
             for batch in reader:
-                words = [np.asarray(arrow_column(batch.column(name)), dtype=object) for name in names]
+                words = [_texts(batch.column(name)) for name in names]
                 yield (as_numbers(words[0]), *words[1:]) if numbers else tuple(words)
+
+
+def _texts(cells: Any) -> np.ndarray:
+    """Cells as texts; bytes that are none are replaced, so that no cell can stop the reading."""
+    from pyarrow import ArrowInvalid, string
+
+    try:
+        return arrow_column(cells.cast(string()), numbers=False)
+    except ArrowInvalid:
+        return np.array([cell.decode(errors="replace") for cell in cells.to_pylist()], dtype=object)

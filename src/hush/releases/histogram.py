@@ -63,7 +63,7 @@ class Histogram(NoisyQuery):
         if self.edges is not None:
             table.require_numbers("Histogram")
         else:
-            _ = table.name  # raises where no column was chosen
+            table.require_column("Histogram")
 
     def answer(self, run: Run) -> Answer:
         cells, level = self.cells, failure_split(run)
@@ -129,8 +129,8 @@ def _by_category(batches: Iterable[np.ndarray], categories: tuple[object, ...]) 
     place = {category: k for k, category in enumerate(categories)}
     counts = [0] * (len(categories) + 1)
     for batch in batches:
-        if batch.dtype.kind == "O" or batch.ndim > 1:
-            for value in batch.reshape(len(batch), -1)[:, 0] if batch.ndim > 1 else batch.tolist():
+        if batch.dtype.kind == "O":
+            for value in batch.tolist():
                 counts[_place(place, value)] += 1
             continue
         found, times = np.unique(batch, return_counts=True)

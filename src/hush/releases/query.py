@@ -179,5 +179,5 @@ def covered(mechanism: Mechanism) -> Mechanism:
 
 
 def checked_confidence(confidence: object) -> float:
-    """A confidence strictly between 0 and 1."""
-    return number("release", "0 < confidence < 1", 0, 1, low_open=True, high_open=True, confidence=confidence)
+    """A confidence above 0, and so far below 1 that it can be split among many intervals."""
+    return number("release", "0 < confidence <= 1 - 1e-9", 0, 1 - 1e-9, low_open=True, confidence=confidence)

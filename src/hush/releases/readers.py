@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from abc import ABC, abstractmethod
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterable, Iterator, Mapping
 from pathlib import Path
 from typing import Any
 
@@ -13,6 +13,8 @@ from hush.errors import InvalidParameter, NotInstalled
 
 ONLY = ""
 """The name of the only column of a bare array."""
+FRAMES = ("pandas", "polars", "pyarrow")
+"""Packages whose columns are read by `frames`."""
 BATCH = 1 << 18
 """Records that are read from a file at once."""
 
@@ -32,7 +34,10 @@ class Reader(ABC):
 
     @abstractmethod
     def batches(self, names: tuple[str, ...], *, numbers: bool) -> Iterator[tuple[np.ndarray, ...]]:
-        """These columns in step, in the table's order; numbers=True reads numbers out of text, else NaN."""
+        """These columns in step, in the table's order, values as they are; with numbers=True the first one as numbers.
+
+        What is missing or no number is then NaN. How one value is read must not depend on the others.
+        """
 
 
 class Memory(Reader):
@@ -42,10 +47,7 @@ class Memory(Reader):
         self.names = tuple(columns)
         self._columns = dict(columns)
         self._kinds = dict(kinds or {name: kind_of(array) for name, array in columns.items()})
-        lengths = {len(array) for array in self._columns.values()}
-        if len(lengths) > 1:
-            raise InvalidParameter("table", "columns of one length", columns=self.names)
-        self._rows = lengths.pop() if lengths else 0
+        self._rows = one_length(self._columns)
 
     def kind(self, name: str) -> str:
         return self._kinds[name]
@@ -54,14 +56,38 @@ class Memory(Reader):
         return self._rows
 
     def batches(self, names: tuple[str, ...], *, numbers: bool) -> Iterator[tuple[np.ndarray, ...]]:
-        yield tuple(
-            as_numbers(self._columns[n]) if numbers and self._kinds[n] == "text" else self._columns[n] for n in names
-        )
+        first, *others = (self._columns[name] for name in names)
+        if numbers:
+            first = as_numbers(first) if self._kinds[names[0]] == "text" else floats_of_objects(first)
+        yield first, *others
+
+
+def one_length(columns: Mapping[str, Any]) -> int:
+    """How many records the columns have."""
+    lengths = {len(column) for column in columns.values()}
+    if len(lengths) > 1:
+        raise InvalidParameter("table", "columns of one length", columns=tuple(columns))
+    return lengths.pop() if lengths else 0
+
+
+def require_different(names: Iterable[str]) -> tuple[str, ...]:
+    """The names of columns, if no two are the same."""
+    found = tuple(names)
+    if len(set(found)) < len(found):
+        raise InvalidParameter("table", "columns of different names", columns=found)
+    return found
 
 
 def kind_of(array: np.ndarray) -> str:
-    """Numbers by their type; objects and words are other."""
-    return "number" if array.dtype.kind in "biuf" and array.ndim == 1 else "other"
+    """Numbers by their type; objects and words are other; arrays of more than one dimension have rows."""
+    if array.ndim > 1:
+        return "rows"
+    return "number" if array.dtype.kind in "biuf" else "other"
+
+
+def floats_of_objects(array: np.ndarray) -> np.ndarray:
+    """Whole numbers beside missing ones as floats, None as NaN; other arrays as they are."""
+    return array.astype(float) if array.dtype.kind == "O" else array
 
 
 def as_numbers(words: np.ndarray) -> np.ndarray:
@@ -77,20 +103,24 @@ def open_reader(source: Any) -> Reader:
     if isinstance(source, str | Path):
         return _open_file(Path(source))
     if isinstance(source, Mapping):
-        return Memory({str(name): _array(values) for name, values in source.items()})
-    module = type(source).__module__.split(".")[0]
-    if module in ("pandas", "polars", "pyarrow"):
+        columns = {
+            str(name): values if module_of(values) in FRAMES else _array(values) for name, values in source.items()
+        }
+        if any(module_of(values) in FRAMES for values in columns.values()):
+            from hush.releases import frames
+
+            return frames.Frame(columns)
+        return Memory(columns)
+    if module_of(source) in FRAMES:
         from hush.releases import frames
 
-        return frames.reader_of(source, module)
+        return frames.reader_of(source, module_of(source))
     return Memory({ONLY: _array(source)})
 
 
 def _array(values: Any) -> np.ndarray:
-    if module_of(values) in ("pandas", "polars", "pyarrow"):
-        from hush.releases import frames
-
-        return frames.column_of(values)
+    if isinstance(values, np.ma.MaskedArray) and values.dtype.kind in "biuf":
+        return np.where(np.ma.getmaskarray(values), np.nan, np.ma.getdata(values).astype(float))
     try:
         array = np.asarray(values)
     except (TypeError, ValueError):

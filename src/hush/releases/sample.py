@@ -64,6 +64,8 @@ class Sample:
         confidence = checked_confidence(confidence)
         if query.needs_rate:
             rate_of(self._scheme)
+        if self._table.column not in (None, column) and column is not None:
+            raise InvalidParameter("Sample.release", f"the column that is drawn ({self._table.column})", column=column)
         query.check(self._table.of(column))
         mechanism = self._spend(query.mechanism)
         run = Run(self._records().of(column), self._source, confidence, self._scheme)

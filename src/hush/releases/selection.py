@@ -43,6 +43,15 @@ class Cells:
     apart: Fraction | None
     """The least loss of a point that is in no cell; None if there is no such point."""
 
+    def after(self, known: Cells) -> Cells:
+        """The same cells, those that were known first and in their order: a uniform number keeps its place in them."""
+        by_start = np.argsort(self.start, kind="stable")
+        first = by_start[np.searchsorted(self.start[by_start], known.start)]
+        more = np.ones(len(self.start), dtype=bool)
+        more[first] = False
+        order = np.concatenate([first, np.flatnonzero(more)])
+        return Cells(self.start[order], self.points[order], self.low[order], self.high[order], self.apart)
+
     def losses(self, share: Fraction) -> list[Fraction]:
         """Distance of each cell's ranks from the target, whose fractional part is `share`."""
         ranks = zip(self.low.tolist(), self.high.tolist(), strict=True)
@@ -70,7 +79,7 @@ def draw_quantile(source: Source, *, window: Window, size: int, p: Fraction, eta
     chosen = _by_floats(cells, share, eta, lattice, word)
     while chosen is None:
         word, bits = word << 64 | int(source.words(1)[0]), bits + 64
-        cells = _cells(window, size, target, _reach(bits, eta, lattice), lattice)
+        cells = _cells(window, size, target, _reach(bits, eta, lattice), lattice).after(cells)
         chosen = _by_integers(cells, share, eta, lattice, word, bits)
     return int(cells.start[chosen]) + exact.uniform(source, int(cells.points[chosen]))
 

@@ -12,7 +12,7 @@ from hush.errors import InvalidParameter
 from hush.mechanisms.checks import count
 from hush.mechanisms.sampling import OneSample, Poisson
 from hush.randomness.source import Source
-from hush.releases.readers import ONLY, Memory, Reader, open_reader
+from hush.releases.readers import ONLY, Memory, Reader, floats_of_objects, open_reader
 from hush.releases.units import first_of_each
 
 Progress = Callable[[int, int | None], None]
@@ -24,8 +24,8 @@ class Table:
     """Records to release from: a reader, the column that is asked about, and whom a guarantee protects.
 
     With `unit` a guarantee protects all records that share a value of that column; at most `max_contributions` of them
-    are kept, the first ones in the order of the table, and records without a unit are left out. That takes memory for
-    every unit.
+    are kept, the first ones in the order of the table, and records without a unit (missing or empty) are left out.
+    That takes memory for every unit.
 
     >>> table({"income": [1.0, 2.0, 3.0], "who": ["a", "a", "b"]}, column="income", unit="who", max_contributions=1)
     Table(column='income', unit='who', max_contributions=1)
@@ -64,9 +64,14 @@ class Table:
             raise InvalidParameter("A release", "column= one of " + ", ".join(map(str, names[:20])), column=None)
         return names[0]
 
+    def require_column(self, who: str) -> None:
+        """Raise where no column was chosen, or records are rows of an array."""
+        if self.reader.kind(self.name) == "rows":
+            raise InvalidParameter(who, "one column, not an array of rows", column=self.name)
+
     def require_numbers(self, who: str) -> None:
         """Raise where the column cannot hold numbers."""
-        if self.reader.kind(self.name) == "other":
+        if self.reader.kind(self.name) not in ("number", "text"):
             raise InvalidParameter(who, "a column of numbers", column=self.name)
 
     def batches(self, *, numbers: bool = False) -> Iterator[np.ndarray]:
@@ -131,6 +136,8 @@ class Table:
         columns = {
             name: np.concatenate([p[k] for p in pieces]) if pieces else np.empty(0) for k, name in enumerate(names)
         }
+        numbers = [name for name in names if self.reader.kind(name) == "number"]
+        columns |= {name: floats_of_objects(columns[name]) for name in numbers}
         return columns[names[0]] if self.column is not None or names == (ONLY,) else columns
 
 

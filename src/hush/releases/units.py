@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable
+from typing import Any
 
 import numpy as np
 
@@ -33,12 +34,24 @@ def first_of_each(most: int) -> Callable[[np.ndarray], np.ndarray]:
 
 
 def _missing(units: np.ndarray) -> np.ndarray:
-    """Units that are None or NaN."""
+    """Units that are none: None, NaN, empty texts, and what cannot be compared or looked up."""
     if units.dtype.kind == "f":
         return np.isnan(units)
+    if units.dtype.kind in "mM":
+        return np.isnat(units)
+    if units.dtype.kind == "U":
+        return units == ""
     if units.dtype.kind == "O":
-        return np.array([unit is None or unit != unit for unit in units], dtype=bool)
+        return np.array([_is_none(unit) for unit in units], dtype=bool)
     return np.zeros(len(units), dtype=bool)
+
+
+def _is_none(unit: Any) -> bool:
+    try:
+        hash(unit)
+        return unit is None or unit == "" or bool(unit != unit)
+    except (TypeError, ValueError):  # pandas.NA is neither equal nor different, lists cannot be looked up
+        return True
 
 
 def _coded(units: np.ndarray) -> tuple[list[object], np.ndarray]:

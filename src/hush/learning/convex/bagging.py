@@ -6,17 +6,21 @@ import copy
 from typing import Any, TypeAlias
 
 import numpy as np
-from sklearn.base import BaseEstimator, ClassifierMixin, clone
-from sklearn.utils.validation import check_consistent_length, check_is_fitted, column_or_1d, validate_data
 
 from hush.curves.relation import Relation
-from hush.errors import InvalidParameter
+from hush.errors import InvalidParameter, NotInstalled
 from hush.learning.convex.estimators import OBSERVED, PrivateClassifier
 from hush.mechanisms.checks import count, number, positive
 from hush.mechanisms.mechanism import Mechanism
 from hush.mechanisms.sampling import OneSample
 from hush.questions.calibrate import calibrate
 from hush.randomness.source import Source, source_or_secure
+
+try:
+    from sklearn.base import BaseEstimator, ClassifierMixin, clone
+    from sklearn.utils.validation import check_consistent_length, check_is_fitted, column_or_1d, validate_data
+except ImportError:
+    raise NotInstalled("An ensemble in scikit-learn's style", "scikit-learn", "learn") from None
 
 Array: TypeAlias = Any
 

@@ -24,7 +24,7 @@ class Loss(ABC):
 
     scores: int
     largest_slope: ClassVar[float]
-    """The norm of the gradient in z is at most this, times `joint` for several scores."""
+    """No entry of the gradient in z is larger."""
     largest_curvature: ClassVar[float]
     """No eigenvalue of the Hessian in z is larger."""
 

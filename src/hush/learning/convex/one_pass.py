@@ -37,7 +37,7 @@ class OnePass(Method):
     """A noisy gradient step a record, in the given order, and the last iterate alone: amplification by iteration.
 
     The number of records is public (REPLACE). The guarantee is that of the last record, which nothing hides; earlier
-    ones have more, which `guarantee_.mechanisms[0].record_epsilon` tells.
+    ones are hidden by later noise: `hush.OnePassGradientDescent.record_epsilon` tells how well.
 
     >>> OnePass()
     OnePass()
