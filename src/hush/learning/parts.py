@@ -91,11 +91,7 @@ def row_squares(values: Tensor) -> Tensor:
 
 
 def faint(values: Tensor) -> float:
-<<<<<<< HEAD
-    """Squares below this lost digits to underflow, and count as this much: a norm may be too large, never small."""
-=======
     """Squares below this have lost digits to underflow, and count as this much: norms may be too large only."""
->>>>>>> main
     return 1e-35 if values.dtype == torch.float32 else 1e-290
 
 
