@@ -1,26 +1,24 @@
 """Compare hush with other accountants on random allocation: `make bench`, or run this file where they are installed.
 
-Every library gets every problem in a process of its own, on one thread, with a limit on time; one that takes longer
-than a few seconds is asked once. The table goes to results/allocation.md, the numbers to results/allocation.json.
+Every library gets every problem in a process of its own, on one thread, with 600 s by the clock; one that takes longer
+than a few seconds is asked once, and one that is ended is shown with the CPU time of its whole process until then. The
+table goes to results/allocation.md, the numbers to results/allocation.json.
 Truths are certified to the digits given (one epoch: 40-digit inversion of the transform), the direction is the worse
 one, removal.
 """
 
 import json
-import os
-import platform
-import subprocess
 import sys
 import time
 import warnings
 from collections.abc import Callable
 from dataclasses import asdict, dataclass
-from importlib import metadata
-from pathlib import Path
 
-HERE = Path(__file__).parent
-RESULTS = HERE / "results"
-TIME_LIMIT = 300  # seconds for one library on one problem
+import processes
+from processes import Row
+from tables import about, listed, table, versions, write
+
+TIME_LIMIT = 600  # seconds by the clock for one library on one problem
 PATIENCE = 5.0  # CPU seconds after which a library is not asked again
 PACKAGES = ["hush", "PLD_accounting", "random-allocation", "dp-accounting", "numpy", "scipy"]
 
@@ -107,54 +105,29 @@ def measure(peer: str, name: str) -> dict[str, object]:
     return {"lower": answer[0], "upper": answer[1], "cpu_seconds": min(times)}
 
 
-def ask(peer: str, name: str) -> dict[str, object]:
-    """The same in a fresh process; what fails or takes too long is a row too."""
-    threads = dict.fromkeys(("OMP_NUM_THREADS", "OPENBLAS_NUM_THREADS", "MKL_NUM_THREADS"), "1")
-    command = [sys.executable, "-W", "ignore", __file__, peer, name]
-    row: dict[str, object] = {"peer": peer, "problem": name}
-    try:
-        child = subprocess.run(
-            command, cwd=HERE, env=os.environ | threads, capture_output=True, text=True, timeout=TIME_LIMIT
-        )
-    except subprocess.TimeoutExpired:
-        return row | {"failure": f"over {TIME_LIMIT} s", "at_least": float(TIME_LIMIT)}
-    if child.returncode:
-        return row | {"failure": (child.stderr.strip().splitlines() or ["no output"])[-1][:100]}
-    return row | json.loads(child.stdout.splitlines()[-1])
-
-
-def line(row: dict[str, object], ours: float | None) -> str:
-    """One row of the table."""
-    problem = PROBLEMS[str(row["problem"])]
+def line(row: Row, ours: float | None) -> list[str]:
+    """One row of the table; of a library that ran out of time, the CPU seconds that it had used."""
     spent = row.get("cpu_seconds", row.get("at_least"))
-    ratio = f"{spent / ours:.3g}" if isinstance(spent, float) and ours else "–"
+    ratio = f"{spent / ours:.3g}" if spent and ours else "–"
     if "failure" in row:
-        more = f"at least {ratio}" if "at_least" in row else "–"
-        return f"| {row['peer']} | – | – | – | {more} | {row['failure']} |"
+        least = [f"at least {spent:.3g} s", f"at least {ratio}"] if "at_least" in row else ["–", "–"]
+        return [row["peer"], "–", "–", *least, row["failure"]]
     low, high = row["lower"], row["upper"]
-    width = f"{(high - low) / high:.1e}" if isinstance(low, float) and isinstance(high, float) else "–"
-    shown = f"[{low:.9g}, {high:.9g}]" if isinstance(low, float) else f"{high:.9g}"
-    below = isinstance(high, float) and high < problem.truth * (1 - 1e-6)
-    note = "**below the truth**" if below else ""
-    return f"| {row['peer']} | {shown} | {width} | {spent:.3g} s | {ratio} | {note} |"
+    width = "–" if low is None else f"{(high - low) / high:.1e}"
+    shown = f"{high:.9g}" if low is None else f"[{low:.9g}, {high:.9g}]"
+    note = "**below the truth**" if high < PROBLEMS[row["problem"]].truth * (1 - 1e-6) else ""
+    return [row["peer"], shown, width, f"{spent:.3g} s", ratio, note]
 
 
-def report(rows: list[dict[str, object]]) -> str:
+def report(rows: list[Row]) -> str:
     """The Markdown page."""
-    found = {"Python": platform.python_version()}
-    for package in PACKAGES:
-        try:
-            found[package] = metadata.version(package)
-        except metadata.PackageNotFoundError:
-            continue
-    lines = ["# Random allocation, compared", "", __doc__.split("\n\n")[1].replace("\n", " "), ""]
-    lines += [", ".join(f"{name} {version}" for name, version in found.items()) + ".", ""]
+    lines = ["# Random allocation, compared", "", about(__doc__), ""]
+    lines += [f"{listed(versions(PACKAGES))}.", ""]
     for name, problem in PROBLEMS.items():
         mine = next((row.get("cpu_seconds") for row in rows if row["peer"] == "hush" and row["problem"] == name), None)
         lines += [f"## {problem.title}", "", f"True ε: {problem.truth:.12g}", ""]
-        lines += ["| library | ε | relative width | CPU | x hush | note |", "|---|---:|---:|---:|---:|---|"]
-        lines += [line(row, mine if isinstance(mine, float) else None) for row in rows if row["problem"] == name]
-        lines += [""]
+        head = ["library", "ε", "relative width", "CPU", "x hush", "note"]
+        lines += table(head, [line(row, mine) for row in rows if row["problem"] == name])
     return "\n".join(lines)
 
 
@@ -164,16 +137,15 @@ def main() -> None:
         warnings.simplefilter("ignore")
         print("\n" + json.dumps(measure(*sys.argv[1:])))
         return
-    rows = []
+    rows: list[Row] = []
     for name in PROBLEMS:
         for peer in PEERS:
-            rows.append(ask(peer, name))
+            rows.append({"peer": peer, "problem": name} | processes.row(__file__, peer, name, limit=TIME_LIMIT))
             print(rows[-1], flush=True)
-    RESULTS.mkdir(exist_ok=True)
-    RESULTS.joinpath("allocation.md").write_text(report(rows), encoding="utf-8")
     numbers = {"problems": {name: asdict(problem) for name, problem in PROBLEMS.items()}, "rows": rows}
-    RESULTS.joinpath("allocation.json").write_text(json.dumps(numbers, indent=1) + "\n", encoding="utf-8")
-    print(report(rows))
+    page = report(rows)
+    write("allocation", page, numbers)
+    print(page)
 
 
 if __name__ == "__main__":

@@ -7,18 +7,18 @@ Memory is the growth of the peak during one step, each way in a process of its o
 import argparse
 import json
 import statistics
-import subprocess
 import sys
 import time
 from collections.abc import Callable
-from importlib.metadata import version
 from pathlib import Path
 
+import processes
 import torch
 from learning_models import BATCHES, batch_of, model_of
 from learning_ways import MEMORY_WAYS, WAYS, made
+from processes import Row
+from tables import listed, table, versions, write
 
-RESULTS = Path(__file__).parent / "results"
 MODELS = ("logistic", "mlp", "cnn", "transformer")
 PROTOTYPE = {
     "logistic": (1.6, 1.0, 1.0),
@@ -87,68 +87,49 @@ def resident(field: str) -> float:
     return float(next(line.split()[1] for line in lines if line.startswith(field)))
 
 
-def asked(*words: str) -> dict:
+def asked(*words: str) -> Row:
     """The answer of a fresh process."""
-    run = subprocess.run([sys.executable, __file__, *words], capture_output=True, text=True, check=False)
-    if run.returncode:
-        return {"failure": (run.stderr.strip().splitlines() or [f"exit {run.returncode}"])[-1]}
-    return json.loads(run.stdout.strip().splitlines()[-1])
+    return processes.row(__file__, *words, limit=None)
 
 
-def table(rows: list[dict]) -> str:
+def times_table(rows: list[Row]) -> list[str]:
     """All cells as a table of ratios."""
-    names = [name for name in WAYS if name != "plain"]
-    peers = [name for name in names if not name.startswith("hush")]
-    head = [
-        "model",
-        "batch",
-        "plain, ms",
-        *[n for n in names if n.startswith("hush")],
-        "1.15 × prototype",
-        *peers,
-        "turns",
-    ]
-    lines = ["| " + " | ".join(head) + " |", "|" + "---|" * len(head)]
-    for row in rows:
+    own = [name for name in WAYS if name.startswith("hush")]
+    peers = [name for name in WAYS if name != "plain" and name not in own]
+    head = ["model", "batch", "plain, ms", *own, "1.15 × prototype", *peers, "turns"]
+
+    def line(row: Row) -> list[object]:
+        start = [row["model"], row["rows"]]
         if "failure" in row:
-            lines.append(f"| {row['model']} | {row['rows']} | {row['failure']} |" + " |" * (len(head) - 3))
-            continue
+            return [*start, row["failure"], *[""] * (len(head) - 3)]
         target = 1.15 * PROTOTYPE[row["model"]][BATCHES.index(row["rows"])]
-        ratio = {name: f"{row[name] / row['plain']:.2f}" if name in row else "–" for name in names}
-        own = [ratio[n] for n in names if n.startswith("hush")]
-        cells = [
-            row["model"],
-            row["rows"],
-            f"{1e3 * row['plain']:.2f}",
-            *own,
-            f"{target:.2f}",
-            *[ratio[n] for n in peers],
-        ]
-        lines.append("| " + " | ".join(map(str, [*cells, row["turns"]])) + " |")
-    return "\n".join(lines)
+        ratio = {name: f"{row[name] / row['plain']:.2f}" if name in row else "–" for name in (*own, *peers)}
+        mine, theirs = ([ratio[name] for name in names] for names in (own, peers))
+        return [*start, f"{1e3 * row['plain']:.2f}", *mine, f"{target:.2f}", *theirs, row["turns"]]
+
+    return table(head, map(line, rows))
 
 
-def memory_table(rows: list[dict]) -> str:
+def memory_table(rows: list[Row]) -> list[str]:
     """Growth of the peak, in megabytes."""
-    lines = ["| model | batch | " + " | ".join(MEMORY_WAYS) + " |", "|" + "---|" * (2 + len(MEMORY_WAYS))]
-    for row in rows:
-        cells = [f"{row[name]:.1f}" if isinstance(row.get(name), float) else "–" for name in MEMORY_WAYS]
-        lines.append(f"| {row['model']} | {row['rows']} | " + " | ".join(cells) + " |")
-    return "\n".join(lines)
+
+    def line(row: Row) -> list[object]:
+        cells = [f"{row[name]:.1f}" if isinstance(row[name], float) else "–" for name in MEMORY_WAYS]
+        return [row["model"], row["rows"], *cells]
+
+    return table(["model", "batch", *MEMORY_WAYS], map(line, rows))
 
 
 def report(chosen: list[tuple[str, int]]) -> None:
     """Measure the cells, and write both tables after each: a long run that is stopped has results."""
-    packages = ", ".join(f"{name} {version(name)}" for name in ("torch", "opacus"))
+    compared = listed(versions(["torch", "opacus"]))
     times, sizes = [], []
     for model, rows in chosen:
         times.append({"model": model, "rows": rows, **asked("--cell", model, str(rows))})
         found = {name: asked("--memory", model, str(rows), name).get("megabytes") for name in MEMORY_WAYS}
         sizes.append({"model": model, "rows": rows, **found})
-        text = f"{ABOUT}\n{packages}, Python {sys.version.split()[0]}.\n\n{table(times)}\n\n"
-        (RESULTS / "learning.md").write_text(f"{text}{MEMORY}\n{memory_table(sizes)}\n", encoding="utf-8")
-        whole = json.dumps({"times": times, "memory": sizes}, indent=1)
-        (RESULTS / "learning.json").write_text(whole + "\n", encoding="utf-8")
+        lines = [ABOUT, f"{compared}.", "", *times_table(times), MEMORY, *memory_table(sizes)]
+        write("learning", "\n".join(lines), {"times": times, "memory": sizes})
 
 
 def main() -> None:

@@ -7,19 +7,16 @@ the numbers to results/noise.json.
 """
 
 import json
-import os
-import platform
-import subprocess
 import sys
 import time
 from collections.abc import Callable
-from importlib import metadata
-from pathlib import Path
 
 import numpy as np
+import processes
+from processes import Row
+from tables import about, listed, table, versions, write
 
-HERE = Path(__file__).parent
-RESULTS = HERE / "results"
+TIME_LIMIT = 300  # seconds for one sampler
 ROUNDS = 5
 PATIENCE = 5.0  # CPU seconds after which no further round is begun
 SCALES = {"1": 1.0, "1000": 1000.0, "2^40": 2.0**40}
@@ -109,45 +106,31 @@ def measure(peer: str, kind: str, scale: str) -> dict[str, object]:
     return {"nanoseconds": min(times) / count * 1e9}
 
 
-def ask(peer: str, kind: str, scale: str) -> dict[str, object]:
+def ask(peer: str, kind: str, scale: str) -> Row:
     """The same in a fresh process; a failure is a row too."""
-    threads = dict.fromkeys(("OMP_NUM_THREADS", "OPENBLAS_NUM_THREADS", "MKL_NUM_THREADS"), "1")
-    command = [sys.executable, "-W", "ignore", __file__, peer, kind, scale]
-    row: dict[str, object] = {"peer": peer, "kind": kind, "scale": scale}
-    child = subprocess.run(command, env=os.environ | threads, capture_output=True, text=True, timeout=300)
-    if child.returncode:
-        return row | {"failure": (child.stderr.strip().splitlines() or ["no output"])[-1][:100]}
-    return row | json.loads(child.stdout.splitlines()[-1])
+    asked = {"peer": peer, "kind": kind, "scale": scale}
+    return asked | processes.row(__file__, peer, kind, scale, limit=TIME_LIMIT)
 
 
-def cell(rows: list[dict[str, object]], peer: str, kind: str, scale: str) -> str:
+def cell(rows: list[Row], peer: str, kind: str, scale: str) -> str:
     """What one sampler took."""
     row = next(r for r in rows if (r["peer"], r["kind"], r["scale"]) == (peer, kind, scale))
-    spent = row.get("nanoseconds")
-    return f"{spent:,.3g}" if isinstance(spent, float) and spent < 1000 else f"{spent or 0:,.0f}" if spent else "fails"
+    if "failure" in row:
+        return "fails"
+    return f"{row['nanoseconds']:,.3g}" if row["nanoseconds"] < 1000 else f"{row['nanoseconds']:,.0f}"
 
 
-def report(rows: list[dict[str, object]]) -> str:
+def report(rows: list[Row]) -> str:
     """The Markdown page."""
-    found = {"Python": platform.python_version()}
-    for package in PACKAGES:
-        try:
-            found[package] = metadata.version(package)
-        except metadata.PackageNotFoundError:
-            continue
-    lines = ["# Noise and coins, timed", "", __doc__.split("\n\n")[1].replace("\n", " "), ""]
-    lines += [", ".join(f"{name} {version}" for name, version in found.items()) + ".", ""]
+    lines = ["# Noise and coins, timed", "", about(__doc__), "", f"{listed(versions(PACKAGES))}.", ""]
     for kind in KINDS:
         lines += [f"## {kind.capitalize()}, nanoseconds a value by scale", ""]
-        lines += ["| sampler | " + " | ".join(SCALES) + " |", "|---|" + "---:|" * len(SCALES)]
-        lines += [f"| {p} | " + " | ".join(cell(rows, p, kind, s) for s in SCALES) + " |" for p in PEERS]
-        lines += [""]
-    lines += ["## Coins, millions of records a second", "", "| sampler | M/s |", "|---|---:|"]
-    for row in rows:
-        if row["kind"] == "coins":
-            spent = row.get("nanoseconds")
-            lines += [f"| {row['peer']} | {f'{1e3 / spent:,.0f}' if isinstance(spent, float) else 'fails'} |"]
-    return "\n".join([*lines, ""])
+        lines += table(["sampler", *SCALES], [[p, *(cell(rows, p, kind, s) for s in SCALES)] for p in PEERS])
+    lines += ["## Coins, millions of records a second", ""]
+    coins = [row for row in rows if row["kind"] == "coins"]
+    speeds = [f"{1e3 / row['nanoseconds']:,.0f}" if "nanoseconds" in row else "fails" for row in coins]
+    lines += table(["sampler", "M/s"], [[row["peer"], speed] for row, speed in zip(coins, speeds, strict=True)])
+    return "\n".join(lines)
 
 
 def main() -> None:
@@ -157,10 +140,9 @@ def main() -> None:
         return
     rows = [ask(peer, kind, scale) for kind in KINDS for scale in SCALES for peer in PEERS]
     rows += [ask(peer, "coins", "-") for peer in COIN_PEERS]
-    RESULTS.mkdir(exist_ok=True)
-    RESULTS.joinpath("noise.md").write_text(report(rows), encoding="utf-8")
-    RESULTS.joinpath("noise.json").write_text(json.dumps({"rows": rows}, indent=1) + "\n", encoding="utf-8")
-    print(report(rows))
+    page = report(rows)
+    write("noise", page, {"rows": rows})
+    print(page)
 
 
 if __name__ == "__main__":

@@ -15,27 +15,26 @@ results/releases.json.
 import json
 import math
 import os
-import platform
 import resource
-import subprocess
 import sys
 import tempfile
 import time
 from collections.abc import Callable
-from importlib import metadata
 from pathlib import Path
 from typing import Any
 
 import numpy as np
+import processes
+from processes import Row
+from tables import about, listed, table, versions, write
 
-HERE = Path(__file__).parent
-RESULTS = HERE / "results"
 RECORDS = 10_000_000
 LARGE = 100_000_000
 GROUP = 1_000_000
 BOUNDS = (0.0, 2000.0)
 BUDGET = 10.0  # CPU seconds of answers for one library and one question
 TURNS = 3
+TIME_LIMIT = 900  # seconds for one process
 PACKAGES = ["hush", "opendp", "diffprivlib", "scikit-learn", "python-dp", "duckdb", "pyarrow", "numpy"]
 
 Ask = Callable[[Any], float]
@@ -184,87 +183,69 @@ def measure_large(peer: str, path: str) -> dict[str, object]:
     return {"seconds": spent, "mebibytes": memory, "answer": float(answer)}
 
 
-def child(names: list[str], threads: bool) -> dict[str, object]:
-    """One measurement in a fresh process; a failure is a row too."""
-    one = dict.fromkeys(("OMP_NUM_THREADS", "OPENBLAS_NUM_THREADS", "MKL_NUM_THREADS", "RAYON_NUM_THREADS"), "1")
-    environment = os.environ if threads else os.environ | one
-    command = [sys.executable, "-W", "ignore", __file__, *names]
-    try:
-        found = subprocess.run(command, env=environment, capture_output=True, text=True, timeout=900)
-    except subprocess.TimeoutExpired:
-        return {"failure": "over 900 s"}
-    if found.returncode:
-        return {"failure": (found.stderr.strip().splitlines() or ["no output"])[-1][:100]}
-    return json.loads(found.stdout.splitlines()[-1])
-
-
-def small_rows() -> list[dict[str, object]]:
+def small_rows() -> list[Row]:
     """Every library on both questions."""
-    rows: list[dict[str, object]] = []
+    rows: list[Row] = []
     for question, peers in PEERS.items():
         for peer in peers:
-            rows.append({"question": question, "peer": peer} | child(["small", question, peer], threads=False))
+            found = processes.row(__file__, "small", question, peer, limit=TIME_LIMIT)
+            rows.append({"question": question, "peer": peer} | found)
             print(rows[-1], flush=True)
     return rows
 
 
-def large_rows() -> list[dict[str, object]]:
+def large_rows() -> list[Row]:
     """Both ways in turn on the file, which is removed afterwards."""
-    rows: list[dict[str, object]] = []
+    rows: list[Row] = []
     with tempfile.TemporaryDirectory() as folder:
         path = Path(folder) / "large.parquet"
         write_large(path)
         for _ in range(TURNS):
             for peer in ("hush", "DuckDB"):
-                rows.append({"peer": peer} | child(["large", peer, str(path)], threads=True))
+                found = processes.row(__file__, "large", peer, str(path), limit=TIME_LIMIT, environment={})
+                rows.append({"peer": peer} | found)
                 print(rows[-1], flush=True)
     return rows
 
 
-def small_table(rows: list[dict[str, object]], question: str) -> list[str]:
+def small_table(rows: list[Row], question: str) -> list[str]:
     """The Markdown table of one question."""
-    lines = [f"## {question.capitalize()} of ten million records, ε = 1", ""]
-    lines += ["| library | CPU seconds | RMSE | ± | answers |", "|---|---:|---:|---:|---:|"]
-    for row in rows:
-        if row["question"] != question:
-            continue
+
+    def line(row: Row) -> list[str]:
         if "failure" in row:
-            lines += [f"| {row['peer']} | {row['failure']} | | | |"]
-            continue
-        error = f"{row['error']:.2e} | {row['doubt']:.0e}"
-        lines += [f"| {row['peer']} | {row['seconds']:.3g} | {error} | {row['answers']} |"]
-    return [*lines, ""]
+            return [row["peer"], row["failure"], "", "", ""]
+        error = [f"{row['error']:.2e}", f"{row['doubt']:.0e}"]
+        return [row["peer"], f"{row['seconds']:.3g}", *error, str(row["answers"])]
+
+    head = ["library", "CPU seconds", "RMSE", "±", "answers"]
+    lines = [f"## {question.capitalize()} of ten million records, ε = 1", ""]
+    return lines + table(head, [line(row) for row in rows if row["question"] == question])
 
 
-def large_table(rows: list[dict[str, object]]) -> list[str]:
+def large_table(rows: list[Row]) -> list[str]:
     """The Markdown table of the file: best and all turns."""
-    lines = ["## Median of a hundred million records in Parquet", ""]
-    lines += ["| way | best seconds | all turns | largest memory, MiB |", "|---|---:|---|---:|"]
+    body: list[list[str]] = []
     best: dict[str, float] = {}
     for peer, way in (("hush", "hush: secret sample at 0.01, private"), ("DuckDB", "DuckDB: all, not private")):
         mine = [row for row in rows if row["peer"] == peer and "failure" not in row]
         if not mine:
-            lines += [f"| {way} | fails | | |"]
+            body.append([way, "fails", "", ""])
             continue
-        times = [float(str(row["seconds"])) for row in mine]
+        times = [row["seconds"] for row in mine]
         best[peer] = min(times)
-        memory = max(float(str(row["mebibytes"])) for row in mine)
-        lines += [f"| {way} | {min(times):.3g} | {', '.join(f'{t:.3g}' for t in times)} | {memory:.0f} |"]
+        memory = max(row["mebibytes"] for row in mine)
+        body.append([way, f"{min(times):.3g}", ", ".join(f"{t:.3g}" for t in times), f"{memory:.0f}"])
+    head = ["way", "best seconds", "all turns", "largest memory, MiB"]
+    lines = ["## Median of a hundred million records in Parquet", "", *table(head, body, words=["all turns"])]
     if len(best) == 2:
-        lines += ["", f"DuckDB takes {best['DuckDB'] / best['hush']:.2g} times as long."]
-    return [*lines, ""]
+        lines += [f"DuckDB takes {best['DuckDB'] / best['hush']:.2g} times as long.", ""]
+    return lines
 
 
-def report(small: list[dict[str, object]], large: list[dict[str, object]]) -> str:
+def report(small: list[Row], large: list[Row]) -> str:
     """The Markdown page."""
-    found = {"Python": platform.python_version(), "cores": str(os.cpu_count())}
-    for package in PACKAGES:
-        try:
-            found[package] = metadata.version(package)
-        except metadata.PackageNotFoundError:
-            continue
-    lines = ["# Releases on large data, timed", "", (__doc__ or "").split("\n\n")[1].replace("\n", " "), ""]
-    lines += [", ".join(f"{name} {version}" for name, version in found.items()) + ".", ""]
+    found = versions(PACKAGES) | {"cores": str(os.cpu_count())}
+    lines = ["# Releases on large data, timed", "", about(__doc__), "", f"{listed(found)}.", ""]
     return "\n".join([*lines, *small_table(small, "mean"), *small_table(small, "median"), *large_table(large)])
 
 
@@ -275,11 +256,8 @@ def main() -> None:
         print("\n" + json.dumps(found))
         return
     small, large = small_rows(), large_rows()
-    RESULTS.mkdir(exist_ok=True)
     page = report(small, large)
-    RESULTS.joinpath("releases.md").write_text(page, encoding="utf-8")
-    numbers = {"small": small, "large": large}
-    RESULTS.joinpath("releases.json").write_text(json.dumps(numbers, indent=1) + "\n", encoding="utf-8")
+    write("releases", page, {"small": small, "large": large})
     print(page)
 
 

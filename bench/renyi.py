@@ -7,7 +7,6 @@ The general bound is compared with the theorem's own sum in 60 digits.
 
 import argparse
 import json
-import subprocess
 import sys
 import warnings
 from collections.abc import Callable, Sequence
@@ -15,8 +14,11 @@ from typing import Any
 
 import mpmath
 import peers
-import run
+import processes
 from measure import timed
+from processes import Row
+from run import PACKAGES, TIME_LIMIT
+from tables import listed, seconds, table, versions, write
 
 ORDERS = range(2, 502)
 RATE = 0.001
@@ -122,10 +124,10 @@ def measure(bound: str, peer: str, name: str) -> dict[str, object]:
     kind, scale = NOISE[name]
     question = ASKED[bound][peer]
     try:
-        values, seconds = timed(lambda: question(kind, scale))
+        values, spent = timed(lambda: question(kind, scale))
     except peers.NotOffered as reason:
         return {"not_offered": str(reason)}
-    row: dict[str, object] = {"cpu_seconds": seconds, "value": {str(n): values[n - 2] for n in CHECKED}}
+    row: dict[str, object] = {"cpu_seconds": spent, "value": {str(n): values[n - 2] for n in CHECKED}}
     if bound == "general":
         truths = {order: theorem(kind, scale, order) for order in CHECKED}
         row["excess"] = max(values[n - 2] / truth - 1 for n, truth in truths.items())
@@ -133,19 +135,13 @@ def measure(bound: str, peer: str, name: str) -> dict[str, object]:
     return row
 
 
-def ask(bound: str, peer: str, name: str) -> dict[str, object]:
+def ask(bound: str, peer: str, name: str) -> Row:
     """The same in a process of its own."""
-    row: dict[str, object] = {"bound": bound, "peer": peer, "case": name}
-    try:
-        child = run.run([sys.executable, "renyi.py", "--measure", bound, peer, name])
-    except subprocess.TimeoutExpired:
-        return row | {"failure": f"over {run.TIME_LIMIT} s"}
-    if child.returncode != 0:
-        return row | {"failure": child.stderr.strip().splitlines()[-1][:100]}
-    return row | json.loads(child.stdout.splitlines()[-1])
+    asked = {"bound": bound, "peer": peer, "case": name}
+    return asked | processes.row(__file__, "--measure", bound, peer, name, limit=TIME_LIMIT)
 
 
-def line(row: dict[str, object], ours: object) -> list[str]:
+def line(row: Row, ours: object) -> list[str]:
     """One row of the table."""
     spent = row.get("cpu_seconds")
     ratio = f"{spent / ours:.3g}" if isinstance(spent, float) and isinstance(ours, float) else "–"
@@ -155,12 +151,11 @@ def line(row: dict[str, object], ours: object) -> list[str]:
     if row["bound"] == "improved" and isinstance(shown, dict):
         note = f"{shown['10']:.6g} at order 10, {shown['100']:.6g} at order 100"
     distance = f"{excess:+.0e}, {-float(str(row['deficit'])):+.0e}" if isinstance(excess, float) else "–"
-    return [str(row["peer"]), run.seconds(spent), ratio, distance, note]
+    return [str(row["peer"]), seconds(spent), ratio, distance, note]
 
 
-def report(rows: list[dict[str, object]]) -> str:
+def report(rows: list[Row], compared: dict[str, str]) -> str:
     """The Markdown page."""
-    versions = ", ".join(f"{name} {version}" for name, version in run.versions().items())
     lines = [
         "# Sampled Rényi curves, compared",
         "",
@@ -169,7 +164,7 @@ def report(rows: list[dict[str, object]]) -> str:
         "difference from Thm 9 of Wang, Balle, Kasiviswanathan 2019 in 60 digits; below 0 the bound is not one.",
         f"It is taken at orders {', '.join(map(str, CHECKED))}.",
         "The improved bound has no single sum to compare with; its values are shown.",
-        f"Made by `make bench` with {versions}.",
+        f"Made by `make bench` with {listed(compared)}.",
         "",
     ]
     for bound in ASKED:
@@ -177,7 +172,7 @@ def report(rows: list[dict[str, object]]) -> str:
             chosen = [row for row in rows if (row["bound"], row["case"]) == (bound, name)]
             ours = next((row.get("cpu_seconds") for row in chosen if row["peer"] == "hush"), None)
             lines += [f"## {bound.capitalize()} bound, {name}", ""]
-            lines += run.table(["library", "CPU", "x hush", "distance", "note"], [line(row, ours) for row in chosen])
+            lines += table(["library", "CPU", "x hush", "distance", "note"], [line(row, ours) for row in chosen])
     return "\n".join(lines)
 
 
@@ -191,11 +186,9 @@ def main() -> None:
         sys.stdout.write("\n" + json.dumps(measure(*names)) + "\n")
         return
     rows = [ask(bound, peer, name) for bound, asked in ASKED.items() for name in NOISE for peer in asked]
-    run.RESULTS.mkdir(exist_ok=True)
-    page = report(rows)
-    run.RESULTS.joinpath("renyi.md").write_text(page, encoding="utf-8")
-    numbers = json.dumps({"versions": run.versions(), "rows": rows}, indent=1)
-    run.RESULTS.joinpath("renyi.json").write_text(numbers + "\n", encoding="utf-8")
+    compared = versions(PACKAGES)
+    page = report(rows, compared)
+    write("renyi", page, {"versions": compared, "rows": rows})
     print(page)
 
 

@@ -5,48 +5,29 @@ process at a time and on one thread. The tables go to results/accounting.md, the
 results/accounting.json.
 """
 
-import json
 import math
-import os
-import platform
-import resource
-import subprocess
 import sys
-from importlib import metadata
+from collections.abc import Mapping, Sequence
 from pathlib import Path
 
 import cases
 import peers
+import processes
 from measure import MEMORY, REPEATS
+from processes import Row
+from tables import listed, seconds, table, versions, write
 
 HERE = Path(__file__).parent
-RESULTS = HERE / "results"
 TIME_LIMIT = 60  # seconds for one library on one problem
 ROUNDING = 4 * sys.float_info.epsilon  # the truths are float64 too
 COLD_CASE = "everyday"
 PACKAGES = ["hush", "dp-accounting", "prv-accountant", "opacus", "autodp", "riskcal", "numpy", "scipy"]
 
-Row = dict[str, object]
-
-
-def run(command: list[str]) -> subprocess.CompletedProcess[str]:
-    """Run a command beside this file, on one thread and within the time limit."""
-    threads = dict.fromkeys(("OMP_NUM_THREADS", "OPENBLAS_NUM_THREADS", "MKL_NUM_THREADS"), "1")
-    return subprocess.run(
-        command, cwd=HERE, env=os.environ | threads, capture_output=True, text=True, timeout=TIME_LIMIT
-    )
-
 
 def ask(peer: str, case: str, truth: float) -> Row:
     """One library on one problem, in a fresh process, judged against the truth."""
-    row: Row = {"peer": peer, "case": case, "truth": truth}
-    try:
-        child = run([sys.executable, "measure.py", peer, case])
-    except subprocess.TimeoutExpired:
-        return row | {"failure": f"over {TIME_LIMIT} s"}
-    if child.returncode != 0:
-        return row | {"failure": f"process ended with code {child.returncode}"}
-    row |= json.loads(child.stdout.splitlines()[-1])
+    row = {"peer": peer, "case": case, "truth": truth}
+    row |= processes.row(str(HERE / "measure.py"), peer, case, limit=TIME_LIMIT)
     return row | judged(row, truth)
 
 
@@ -74,20 +55,12 @@ def with_ratios(rows: list[Row]) -> list[Row]:
     return [row | ratio(row) for row in rows]
 
 
-def cold(command: list[str]) -> float | None:
+def cold(command: Sequence[str], environment: Mapping[str, str]) -> float | None:
     """CPU seconds of a whole process that answers one question; None if it fails."""
-    times = []
-    for _ in range(REPEATS):
-        before = resource.getrusage(resource.RUSAGE_CHILDREN)
-        try:
-            child = run(command)
-        except (subprocess.TimeoutExpired, OSError):
-            return None
-        after = resource.getrusage(resource.RUSAGE_CHILDREN)
-        if child.returncode != 0:
-            return None
-        times.append(after.ru_utime + after.ru_stime - before.ru_utime - before.ru_stime)
-    return min(times)
+    try:
+        return min(processes.run(command, limit=TIME_LIMIT, environment=environment)[1] for _ in range(REPEATS))
+    except (processes.Failure, OSError):
+        return None
 
 
 def cold_processes() -> list[Row]:
@@ -99,32 +72,8 @@ def cold_processes() -> list[Row]:
     for peer in peers.EPSILON:
         question = f"import cases, peers; peers.EPSILON[{peer!r}](cases.ACCOUNTING[{COLD_CASE!r}])"
         commands[peer] = [sys.executable, "-W", "ignore", "-c", question]
-    return [{"peer": peer, "cpu_seconds": cold(command)} for peer, command in commands.items()]
-
-
-def versions() -> dict[str, str]:
-    """What was compared; a library that is not installed is left out."""
-    found = {"Python": platform.python_version()}
-    for package in PACKAGES:
-        try:
-            found[package] = metadata.version(package)
-        except metadata.PackageNotFoundError:
-            continue
-    return found
-
-
-def table(head: list[str], body: list[list[str]]) -> list[str]:
-    """A Markdown table, words to the left and numbers to the right."""
-    sides = ["---" if name in ("library", "note") else "---:" for name in head]
-    lines = [head, sides, *body]
-    return ["| " + " | ".join(line) + " |" for line in lines] + [""]
-
-
-def seconds(time: object) -> str:
-    """CPU seconds with three digits, in milliseconds below one."""
-    if not isinstance(time, float):
-        return "–"
-    return f"{time:.3g} s" if time >= 1 else f"{1000 * time:.3g} ms"
+    beside = processes.ONE_THREAD | {"PYTHONPATH": str(HERE)}
+    return [{"peer": peer, "cpu_seconds": cold(command, beside)} for peer, command in commands.items()]
 
 
 def result_line(row: Row, digits: int = 10) -> list[str]:
@@ -176,7 +125,7 @@ def report(results: dict[str, list[Row]], compared: dict[str, str]) -> str:
         "Excess is the relative distance of the answer (the upper end, where there are two) above the truth.",
         "An answer below the truth promises more privacy than there is; the summary counts it as an answer,",
         "but leaves it out of its last two columns. Made by `make bench` with",
-        ", ".join(f"{name} {version}" for name, version in compared.items()) + ".",
+        f"{listed(compared)}.",
         "",
         "## Summary",
         "",
@@ -204,11 +153,9 @@ def main() -> None:
     calibration = [ask(peer, "calibration", cases.CALIBRATION.truth) for peer in peers.NOISE]
     results = {"accounting": with_ratios(accounting), "calibration": with_ratios(calibration)}
     results["cold"] = cold_processes()
-    RESULTS.mkdir(exist_ok=True)
-    page = report(results, versions())
-    RESULTS.joinpath("accounting.md").write_text(page, encoding="utf-8")
-    numbers = json.dumps({"versions": versions(), **results}, indent=1, allow_nan=False)
-    RESULTS.joinpath("accounting.json").write_text(numbers + "\n", encoding="utf-8")
+    compared = versions(PACKAGES)
+    page = report(results, compared)
+    write("accounting", page, {"versions": compared, **results})
     print(page)
 
 

@@ -17,7 +17,8 @@ import hush
 from hush import Relation
 from hush.curves.finite import FinitePair
 from hush.curves.pair import Pair
-from hush.curves.product import Largest, Product
+from hush.curves.product import Product
+from hush.curves.several import Largest
 from hush.mechanisms.leaf import Leaf
 from hush.mechanisms.mechanism import NONE, Step, exactly
 

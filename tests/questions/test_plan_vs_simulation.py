@@ -147,3 +147,53 @@ def test_worst_case_median_vs_two_bounds() -> None:
         if row.mechanism == "smooth sensitivity, Laplace, textbook":
             shuffled = np.array([random.permutation(values) for _ in range(TIMES)])
             assert row.error == pytest.approx(simulated_median(row, shuffled, REPLACE), rel=0.1), row
+
+
+def expected_square(ordered: np.ndarray, true: float, p: float, decay: float) -> float:
+    """The exponential mechanism's expected squared error on one sample, by integration over its gaps."""
+    n = len(ordered)
+    ends, ranks = np.concatenate([[BOUNDS[0]], ordered, [BOUNDS[1]]]), np.arange(n + 1)
+    weights = np.exp(-decay * np.maximum(np.abs(ranks - p * n), 0.0))
+    cubes = np.diff((ends - true) ** 3) / 3
+    return float(weights @ cubes / (weights @ np.diff(ends)))
+
+
+@pytest.mark.parametrize(("p", "epsilon", "population", "rate"), [(0.5, 0.3, 301, 0.05), (0.9, 2.0, 1001, 0.05)])
+def test_small_poisson_samples_vary_in_size(p: float, epsilon: float, population: int, rate: float) -> None:
+    plan = hush.plan.quantile(
+        p=p,
+        population=population,
+        bounds=BOUNDS,
+        epsilon=epsilon,
+        model=LOGNORMAL,
+        relation=ADD_REMOVE,
+        rates=[rate],
+    )
+    row, random, squares = plan.best, np.random.default_rng(2), []
+    for _ in range(4000):
+        values = LOGNORMAL.rvs(population, random_state=random)
+        true = np.sort(values)[math.ceil(p * population) - 1]
+        drawn = np.sort(values[random.random(population) < row.rate])
+        squares.append(expected_square(drawn, true, p, row.sample_epsilon / (2 * max(p, 1 - p))))
+    assert row.error == pytest.approx(math.sqrt(np.mean(squares)), rel=0.15)  # a few tiny samples err most
+
+
+@pytest.mark.parametrize("rate", [1.0, 0.5])
+def test_worst_case_median_of_samples_vs_releases(rate: float) -> None:
+    plan = hush.plan.median(population=2000, bounds=BOUNDS, epsilon=5.0, rates=[rate])
+    (row,) = (row for row in plan.rows if row.mechanism == "exponential mechanism")
+    query = hush.releases.Median(bounds=BOUNDS, epsilon=row.sample_epsilon, relation=REPLACE)
+    data, random = np.repeat(BOUNDS, 1000), np.random.default_rng(3)
+    found = [
+        query.release(random.permutation(data)[: row.records], source=hush.SeededSource(k)).value for k in range(800)
+    ]
+    assert row.error == pytest.approx(root_mean_square(np.array(found) - BOUNDS[0]), rel=0.07)
+
+
+@pytest.mark.parametrize("population", [100_000, 10**6, 10**12, 10**15])
+def test_worst_case_of_large_samples_is_a_coin(population: int) -> None:
+    """Half of the large samples have most of their records at the wrong bound."""
+    plan = hush.plan.median(population=population, bounds=BOUNDS, epsilon=20.0, rates=[0.5])
+    for row in plan.rows:
+        assert row.error == pytest.approx(2000 * math.sqrt(0.5), rel=0.05), row
+        assert row.sampling_error == pytest.approx(2000 * math.sqrt(0.5), rel=0.05)

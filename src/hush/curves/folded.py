@@ -10,8 +10,8 @@ import numpy as np
 from scipy import special
 
 from hush.curves.finite import FinitePair
+from hush.curves.mixed import Mixed
 from hush.curves.pair import Interval, Pair, Share
-from hush.curves.product import Mixed
 from hush.curves.table import tabulate
 from hush.errors import NotCovered
 from hush.numerics.half_normals import HalfNormals

@@ -10,10 +10,12 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
+from hush.curves.mixed import Mixed
 from hush.curves.normal import NormalPair
 from hush.curves.pair import Interval, Pair, Share, agreed_epsilon, agreed_log_delta, exact
 from hush.curves.renyi import ZERO, RenyiCurve
 from hush.curves.routes import FULL, QUICK, ContourRoute, DirectRoute, GridRoute, RenyiRoute, Route
+from hush.curves.several import Lowest
 from hush.errors import NotCovered
 from hush.numerics.law import UNIT, Array, Law
 from hush.numerics.orders import common_lattice
@@ -43,8 +45,6 @@ class Product(Pair):
         """Merge equal pairs, single normals (shifts add in squares) and products; one pair alone stays itself."""
         known = list(parts)
         if any(len(pair.alternatives) > 1 for pair, _ in known):
-            from hush.curves.lowest import Lowest
-
             return Lowest.of(
                 Product.of((choice, times) for choice, (_, times) in zip(chosen, known, strict=True))
                 for chosen in aligned([pair.alternatives for pair, _ in known])
@@ -278,120 +278,3 @@ def aligned(choices: Sequence[tuple[Pair, ...]]) -> list[tuple[Pair, ...]]:
 def _largest_atom(law: Law) -> float:
     """The largest loss of a law of atoms alone; infinity where there are pieces."""
     return math.inf if law.pieces else float(law.losses.max())
-
-
-@dataclass(frozen=True)
-class Mixed(Pair):
-    """A mix of a pair whose loss has no analytic law: one sample of a whole composition."""
-
-    base: Pair
-    share: Share
-
-    @property
-    def cut(self) -> bool:
-        return self.base.cut
-
-    @property
-    def infinite(self) -> float:
-        return self.share.above * self.base.infinite if self.share.below == 0 else 0.0
-
-    def mix(self, rate: float) -> Pair:
-        return Mixed(self.base, self.share.mix(rate))
-
-    def swap(self) -> Pair:
-        return Mixed(self.base, self.share.swap())
-
-    def log_delta(self, epsilon: float, tolerance: float = 1e-7) -> Interval:
-        return self.share.log_delta(epsilon, self.base, tolerance)
-
-    def epsilon(self, log_delta: float, tolerance: float = 1e-7, floor: float = 0.0) -> Interval:
-        """Where only P is mixed, the profile's change of variable can be undone (Balle, Barthe, Gaboardi 2018)."""
-        if self.share.below > 0 or self.share.above == 0:
-            return super().epsilon(log_delta, tolerance, floor)
-        rate = self.share.above
-        target = log_delta - math.log(rate)
-        if target >= 0:
-            return 0.0, 0.0
-        low, high = self.base.epsilon(target, tolerance)
-        return log1p_times_expm1(rate, low) * (1 - 4e-14), log1p_times_expm1(rate, high)
-
-    @property
-    def max_loss(self) -> float:
-        """The mixed loss is monotone in the base's: its end lies at an end of that one."""
-        share = self.share
-        if share.above >= share.below:
-            end, top, bottom = self.base.epsilon(-math.inf)[1], share.above, share.below
-        else:
-            end, top, bottom = self.base.swap().epsilon(-math.inf)[1], share.above_rest, share.below_rest
-        if end > 600:
-            return math.log(top / bottom) if bottom > 0 else end + math.log(top) if end < math.inf else math.inf
-        return math.log1p(top * math.expm1(end)) - math.log1p(bottom * math.expm1(end))
-
-    def sketched(self) -> Pair:
-        return Mixed(self.base.sketched(), self.share)
-
-    def tails(self, losses: Array) -> tuple[Array, Array, Array, Array]:
-        raise NotCovered("the tails of a sampled composition are known only through its profile")
-
-    def renyi(self, order: float) -> Interval:
-        from hush.curves.table import tabulate
-
-        return 0.0, tabulate(self).renyi(order)[1]
-
-
-def log1p_times_expm1(rate: float, epsilon: float) -> float:
-    """log(1 + rate (e^epsilon - 1)), rounded up, for epsilon of any size."""
-    if epsilon > 600:
-        return (epsilon + math.log(rate)) * (1 + 1e-14)
-    return math.log1p(rate * math.expm1(epsilon)) * (1 + 1e-14)
-
-
-@dataclass(frozen=True)
-class Largest(Pair):
-    """The pointwise largest of several profiles: parallel composition of parts that differ."""
-
-    parts: tuple[Pair, ...]
-
-    @classmethod
-    def of(cls, parts: Iterable[Pair]) -> Pair:
-        distinct = tuple(dict.fromkeys(parts))
-        return distinct[0] if len(distinct) == 1 else cls(distinct)
-
-    @property
-    def cut(self) -> bool:
-        return any(part.cut for part in self.parts)
-
-    @property
-    def infinite(self) -> float:
-        return max(part.infinite for part in self.parts)
-
-    def mix(self, rate: float) -> Pair:
-        return Mixed(self, Share().mix(rate))
-
-    def swap(self) -> Pair:
-        return Largest(tuple(part.swap() for part in self.parts))
-
-    def log_delta(self, epsilon: float, tolerance: float = 1e-7) -> Interval:
-        ends = [part.log_delta(epsilon, tolerance) for part in self.parts]
-        return max(low for low, _ in ends), max(high for _, high in ends)
-
-    def epsilon(self, log_delta: float, tolerance: float = 1e-7, floor: float = 0.0) -> Interval:
-        ends = [part.epsilon(log_delta, tolerance, floor) for part in self.parts]
-        return max(low for low, _ in ends), max(high for _, high in ends)
-
-    def renyi(self, order: float) -> Interval:
-        ends = [part.renyi(order) for part in self.parts]
-        return max(low for low, _ in ends), max(high for _, high in ends)
-
-    def curve(self) -> RenyiCurve:
-        return RenyiCurve.largest(part.curve() for part in self.parts)
-
-    @property
-    def max_loss(self) -> float:
-        return max(part.max_loss for part in self.parts)
-
-    def sketched(self) -> Pair:
-        return Largest(tuple(part.sketched() for part in self.parts))
-
-    def tails(self, losses: Array) -> tuple[Array, Array, Array, Array]:
-        raise NotCovered("the largest of several profiles has no tails of its own")

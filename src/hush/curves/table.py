@@ -9,8 +9,9 @@ from functools import cached_property
 import numpy as np
 
 from hush.curves.finite import FinitePair
+from hush.curves.mixed import Mixed
 from hush.curves.pair import Interval, Pair, Share
-from hush.curves.product import Mixed, Product
+from hush.curves.product import Product
 from hush.curves.routes import GridRoute, RenyiRoute
 from hush.errors import NotCovered
 from hush.numerics.grid import Summed

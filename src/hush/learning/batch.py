@@ -14,6 +14,8 @@ from torch.utils import _pytree as pytree
 from hush.errors import InvalidParameter
 
 Loss = Callable[..., Tensor]
+Draw = Callable[..., Tensor]
+"""torch.randn or torch.rand."""
 
 
 def tensors(batch: Any) -> list[Tensor]:
@@ -91,15 +93,15 @@ def _without_reduction(loss: Loss) -> Loss:
     return each
 
 
-def random_like(batch: Any, count: int, generator: torch.Generator, kind: torch.dtype) -> Any:
-    """So many rows of random values of the same shapes: normal for floats, 0 or 1 for whole numbers and truths."""
+def random_like(batch: Any, count: int, generator: torch.Generator, kind: torch.dtype, draw: Draw) -> Any:
+    """So many rows of random values of the same shapes: `draw` for floats, 0 or 1 for whole numbers and truths."""
 
     def drawn(leaf: Any) -> Any:
         if not isinstance(leaf, Tensor):
             return leaf
         shape = (count, *leaf.shape[1:])
         if leaf.is_floating_point():
-            return torch.randn(shape, generator=generator, dtype=kind).to(leaf.device)
+            return draw(shape, generator=generator, dtype=kind).to(leaf.device)
         return torch.randint(0, 2, shape, generator=generator).to(leaf.device, leaf.dtype)
 
     return pytree.tree_map(drawn, batch)

@@ -15,6 +15,11 @@ from torch import Tensor
 Views = Mapping[str, Tensor]
 """Where the sum of each trainable parameter of a layer is collected, by the parameter's name in the layer."""
 
+RELIABLE = 2.0**-10
+"""A squared norm of single precision that is this part of the largest possible one is right to 2^-10."""
+CANCELLED, CANCELLED_DOUBLE = 2.0**-20, 2.0**-38
+"""No squared norm counts as a smaller part of what its positions add up to without signs."""
+
 
 class Part(ABC):
     """The per-example gradients of the parameters of one layer."""
@@ -114,6 +119,29 @@ def outer(left: Tensor, right: Tensor, names: tuple[str, ...], kernel: tuple[int
     return Outer(left, right, names, kernel)
 
 
+def faint(values: Tensor) -> float:
+    """Squares below this have lost digits to underflow, and count as this much: norms may be too large only."""
+    return 1e-35 if values.dtype == torch.float32 else 1e-290
+
+
+def ghost_squares(left: Tensor, right: Tensor) -> Tensor:
+    """Squared norms of sum_t left_t right_t' from Gram matrices; where positions cancel, anew in double precision.
+
+    Where so much cancels that the sum of the rows itself would round by more than is charged, the norm counts as a
+    2^-10th of the sum of the positions' own norms: too large, which clips more and never less.
+    """
+    inputs, outputs = right @ right.mT, left @ left.mT
+    squares = torch.linalg.vecdot(inputs.flatten(1), outputs.flatten(1))
+    each = [gram.diagonal(dim1=1, dim2=2).clamp_min(faint(gram)).sqrt_() for gram in (inputs, outputs)]
+    sizes = torch.linalg.vecdot(*each).square_()
+    if left.dtype == torch.float64:
+        return torch.maximum(squares, sizes * CANCELLED_DOUBLE)
+    weak = ~(squares >= sizes * RELIABLE)
+    if weak.any():
+        squares[weak] = ghost_squares(left[weak].double(), right[weak].double()).to(squares.dtype)
+    return torch.maximum(squares, sizes * CANCELLED)
+
+
 class Outer(Part):
     """The gradient of a matrix that is a sum of outer products, one a position t: sum_t left_t right_t', and its bias.
 
@@ -125,6 +153,7 @@ class Outer(Part):
     def __init__(self, left: Tensor, right: Tensor, names: tuple[str, ...], kernel: tuple[int, ...]) -> None:
         self.left, self.right, self.names, self.kernel = left, right, names, kernel
         self.weight, self.bias = "weight" in names, "bias" in names
+        self.shifts: Tensor | None = None
 
     def squares(self) -> Tensor:
         left, right = self.left, self.right
@@ -132,15 +161,21 @@ class Outer(Part):
             sizes = row_squares(left)
             if not self.weight:
                 return sizes
-            others = row_squares(right)
+            sizes.clamp_min_(faint(left))
+            others = row_squares(right).clamp_min_(faint(right))
             return sizes.mul_(others.add_(1) if self.bias else others)
         found = []
         if self.weight:
-            inputs, outputs = right @ right.mT, left @ left.mT
-            found.append(torch.linalg.vecdot(inputs.flatten(1), outputs.flatten(1)).clamp_min_(0))
+            found.append(ghost_squares(left, right))
         if self.bias:
-            found.append(row_squares(left.sum(1)))
+            found.append(row_squares(self._shifts()))
         return found[0] if len(found) == 1 else found[0].add_(found[1])
+
+    def _shifts(self) -> Tensor:
+        """Gradients of the bias, made once: what is added is what was measured."""
+        if self.shifts is None:
+            self.shifts = self.left if self.left.dim() == 2 else self.left.sum(1)
+        return self.shifts
 
     def add(self, weights: Tensor, into: Views) -> None:
         left, right, each = self.left, self.right, weights
@@ -154,7 +189,7 @@ class Outer(Part):
             else:
                 into["weight"].addmm_(scaled, right)
         if self.bias:
-            into["bias"].addmv_(left.T, each)
+            into["bias"].addmv_(self._shifts().T, weights)
 
     def rows(self) -> dict[str, Tensor]:
         left, right = (rows if rows.dim() == 3 else rows.unsqueeze(1) for rows in (self.left, self.right))
@@ -162,7 +197,7 @@ class Outer(Part):
         if self.weight:
             found["weight"] = left.mT @ right
         if self.bias:
-            found["bias"] = left.sum(1)
+            found["bias"] = self._shifts()
         return Rows(found, self.kernel if self.weight else ()).rows()
 
     def joined(self, others: list[Part]) -> Part:
@@ -198,7 +233,9 @@ class Lookup(Part):
         keys, where = torch.unique(self.places + self.size * examples, return_inverse=True)
         lines = self.left.new_zeros(len(keys), width).index_add_(0, where.flatten(), self.left.reshape(-1, width))
         owners = torch.div(keys, self.size, rounding_mode="floor")
-        return self.left.new_zeros(count).index_add_(0, owners, row_squares(lines))
+        squares = self.left.new_zeros(count).index_add_(0, owners, row_squares(lines))
+        sizes = torch.linalg.vector_norm(self.left, dim=2).sum(1).square_()
+        return torch.maximum(squares, sizes * (CANCELLED if sizes.dtype == torch.float32 else CANCELLED_DOUBLE))
 
     def add(self, weights: Tensor, into: Views) -> None:
         scaled = self.left * weights.view(-1, 1, 1)

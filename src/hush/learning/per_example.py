@@ -3,13 +3,14 @@
 from __future__ import annotations
 
 import math
+from collections.abc import Iterator
 from dataclasses import dataclass, field
 from typing import Any
 
 import torch
 from torch import Tensor, nn
 
-from hush.errors import InvalidParameter, NotCovered
+from hush.errors import HushError, InvalidParameter, NotCovered
 from hush.learning.batch import Loss, row_losses, rows, size_of, unreduced
 from hush.learning.clipping import Clipping, Flat
 from hush.learning.parts import Part, Rows
@@ -107,12 +108,27 @@ class Watched:
         with run.watching():
             for start in range(0, count, step):
                 stop = min(start + step, count)
-                run.begin(stop - start)
                 part = batch if step >= count else rows(batch, start, stop)
-                parts = joint(run.parts(row_losses(self.model, self.each, part, stop - start)), self.groups)
-                if parts:
+                for parts in self._parts(run, part, stop - start):
                     with torch.no_grad():
                         _add(views, parts, max_norm, clipping)
+
+    def _parts(self, run: Pass, batch: Any, count: int) -> Iterator[list[tuple[Keys, Part]]]:
+        """The parts of a micro-batch; an example that model or loss cannot take (a label out of range) adds nothing.
+
+        An error would tell of it. What fails for every example has failed on the random ones before.
+        """
+        run.begin(count)
+        try:
+            parts = joint(run.parts(row_losses(self.model, self.each, batch, count)), self.groups)
+        except (HushError, torch.OutOfMemoryError):
+            raise
+        except (RuntimeError, IndexError, ValueError):
+            for row in range(count if count > 1 else 0):
+                yield from self._parts(run, rows(batch, row, row + 1), 1)
+            return
+        if parts:
+            yield parts
 
 
 def _add(views: dict[int, Tensor], parts: list[tuple[Keys, Part]], max_norm: float, clipping: Clipping) -> None:
@@ -205,4 +221,4 @@ def _agrees(probe: Probe, units: list[Unit], alone: list[dict[str, Tensor]], loo
 def _bytes(part: Part) -> int:
     """Memory of a part, at double precision."""
     fields = [*vars(part).values(), *vars(part).get("gradients", {}).values()]
-    return sum(8 * value.numel() for value in fields if isinstance(value, Tensor))
+    return 8 * (vars(part).get("room", 0) + sum(value.numel() for value in fields if isinstance(value, Tensor)))

@@ -69,18 +69,25 @@ class PrivateGradient:
         self._watched: Watched | None = None
         self._flat, self._named = torch.empty(0), {}
         self._drawn: DrawnBatch | None = None
+        self._run: object = None
+        self._modes: list[bool] = []
         self.device = _one_device(model)
 
     def batches(self, data: Any, source: Source | None = None) -> Iterator[DrawnBatch]:
-        """The batches of all steps that are left, each drawn when it is asked for.
+        """The batches of all steps that are left, each drawn when it is asked for; one that is not used is a step too.
 
         data: (inputs, targets, ...) as tensors with examples in front, or a torch Dataset with a length.
         """
         rows = Rows.of(data)
         self.plan.checked_population(len(rows))
+        run = self._run = object()
         for places in self.plan.batches(len(rows), source, start=self.steps):
-            self._drawn = DrawnBatch(self.steps, rows.at(torch.from_numpy(places), self.device))
-            yield self._drawn
+            if run is not self._run:
+                rule = "one run of batches at a time: another one began, and the plan accounts for one"
+                raise InvalidParameter("PrivateGradient.batches", rule, step=self.steps)
+            drawn = self._drawn = DrawnBatch(self.steps, rows.at(torch.from_numpy(places), self.device))
+            yield drawn
+            self.steps = max(self.steps, drawn.step + 1)
 
     def __call__(self, batch: DrawnBatch) -> None:
         """Put the private gradient of a drawn batch into the parameters; this is a step, even if it is empty."""
@@ -93,16 +100,22 @@ class PrivateGradient:
         watched = self._ready(batch.examples)
         batch.used, self.steps = True, self.steps + 1
         scale = self.plan.noise_multiplier, self.max_norm
-        self.noise.begin(self._flat, *scale)
-        watched.add_clipped(self._named, batch.examples, self.max_norm, self.clipping)
-        self.noise.finish(self._flat, *scale)
+        try:
+            self.noise.begin(self._flat, *scale)
+            watched.add_clipped(self._named, batch.examples, self.max_norm, self.clipping)
+            self.noise.finish(self._flat, *scale)
+        except BaseException:
+            self._flat.zero_()  # it may be what .grad shows, and has no noise yet
+            raise
         self._flat.div_(self.plan.expected_batch)
         for name, p in watched.parameters.items():
             p.grad = self._named[name]
 
     def _ready(self, batch: Any) -> Watched:
-        """At the first batch: check the model on random data of these shapes, and make room for one gradient."""
-        if self._watched is None:
+        """Check the model on random data of these shapes, first and whenever train() or eval() changed how it works."""
+        modes = [module.training for module in self.model.modules()]
+        if self._watched is None or modes != self._modes:
+            self._modes = modes
             self._watched = Watched.of(self.model, self.loss, batch)
             self._flat = self._watched.zeros()
             self._named = self._watched.named(self._flat)

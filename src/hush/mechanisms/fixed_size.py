@@ -10,11 +10,11 @@ import numpy as np
 
 from hush.curves.blend import Blend
 from hush.curves.finite import FinitePair
-from hush.curves.lowest import Lowest
 from hush.curves.pair import Pair
 from hush.curves.relation import Relation
 from hush.curves.renyi import RenyiCurve
 from hush.curves.renyi_sampling import max_divergence, without_replacement
+from hush.curves.several import Lowest
 from hush.errors import InvalidParameter, NotCovered
 from hush.mechanisms.checks import count
 from hush.mechanisms.mechanism import IDENTITY, Counts, Mechanism, exactly, settled

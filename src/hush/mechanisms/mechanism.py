@@ -12,9 +12,10 @@ import numpy as np
 
 from hush.curves.bound import Bound
 from hush.curves.pair import CUT_OFF, Pair, agreed_epsilon, agreed_log_delta
-from hush.curves.product import Largest, Product
+from hush.curves.product import Product
 from hush.curves.relation import Relation
 from hush.curves.renyi import RenyiCurve
+from hush.curves.several import Largest
 from hush.curves.tradeoff import profile_to_tradeoff
 from hush.errors import InvalidParameter, NotCovered
 from hush.mechanisms.checks import delta_in_range, number

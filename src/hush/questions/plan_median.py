@@ -10,12 +10,12 @@ from __future__ import annotations
 
 import math
 from abc import ABC, abstractmethod
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from dataclasses import dataclass, field
 from functools import cached_property
 
 import numpy as np
-from scipy.special import betaincinv, ndtri
+from scipy.special import betaincinv, expit, ndtri
 
 from hush.curves.relation import Relation
 from hush.curves.smooth_laws import LEAST_ALPHA, laplace_alpha, laplace_textbook, least_noise, student_alpha
@@ -40,6 +40,11 @@ FARTHEST = 200_000
 LARGE = 100_000
 FADED = 25.0
 """The exponential mechanism's weights are followed down to exp(-25) of the largest, a share of the range taken off."""
+
+STEPS = 2.0**40
+"""Points of the lattice that a released quantile lies on."""
+VARYING, SIZES = 2000, 33
+"""Poisson samples of up to so many records are simulated at so many sizes."""
 
 EXPONENTIAL = "exponential mechanism"
 CALIBRATED = "smooth sensitivity, Laplace"
@@ -93,11 +98,20 @@ def _smooth_noises(epsilon: float, delta: float) -> Iterator[tuple[str, NoiseSha
             yield TEXTBOOK, LAPLACE, plain
 
 
+def samples_of(given: Target, model: Model | None, p: float, rate: float) -> Samples:
+    """Samples of the model, or of the worst case; small Poisson samples vary in number."""
+    if model is None:
+        return AtTheBounds(given, p, rate)
+    if given.relation is Relation.ADD_REMOVE and rate < 1 and rate * given.population <= VARYING:
+        return Varying(given, p, rate, model)
+    return Simulated(given, p, rate, model)
+
+
 def rows(given: Target, model: Model | None, p: float, cost: Cost) -> list[PlanRow]:
     """One row for each rate and each mechanism that the target allows."""
     found = []
     for rate in given.rates:
-        samples = AtTheBounds(given, p, rate) if model is None else Simulated(given, p, rate, model)
+        samples = samples_of(given, model, p, rate)
         epsilon, delta = given.inner(rate)
         seconds = cost.seconds(given.population, rate)
         for name, square in samples.squares(epsilon, delta):
@@ -110,8 +124,8 @@ def rows(given: Target, model: Model | None, p: float, cost: Cost) -> list[PlanR
 class AtTheBounds(Samples):
     """The worst case: all records lie at the bounds, and the quantile is the last one at the lower bound.
 
-    The exponential mechanism is then uniform: its density falls away from the quantile, so no data are worse for it. On
-    all records the smooth sensitivity is the whole range, and so are its noise and its error the largest there are.
+    On all records the exponential mechanism is then uniform: its density falls away from the quantile, so no data are
+    worse for it; and the smooth sensitivity is the whole range, so its noise and its error are the largest there are.
     """
 
     given: Target
@@ -127,10 +141,14 @@ class AtTheBounds(Samples):
         if n == whole:
             return np.zeros(1)
         levels, low = (np.arange(DRAWS) + 0.5) / DRAWS, rank_of(whole, self.p)
-        law = hypergeom(whole, low, n)
+        share = low / whole
+        middle, deviation = n * share, math.sqrt(n * share * (1 - share) * (whole - n) / (whole - 1))
         if whole > LARGE:  # the normal law is close, and quick
-            return rank_of(n, self.p) - np.rint(law.mean() + law.std() * ndtri(levels))
-        return rank_of(n, self.p) - law.ppf(levels)
+            return rank_of(n, self.p) - np.rint(middle + deviation * ndtri(levels))
+        ends = max(middle - 10 * deviation - 10, 0, n - (whole - low)), min(middle + 10 * deviation + 10, n, low)
+        counts = np.arange(math.ceil(ends[0]), math.floor(ends[1]) + 1)
+        below = np.cumsum(hypergeom.pmf(counts, whole, low, n))
+        return rank_of(n, self.p) - counts[np.searchsorted(below[:-1], levels)]
 
     @property
     def sampling_error(self) -> float:
@@ -143,7 +161,10 @@ class AtTheBounds(Samples):
         return float(np.mean(shape.error(np.where(self.lacking > 0, high, low), low, low, high, scale)))
 
     def exponential(self, decay: float) -> float:
-        return self.given.spread**2 / 3
+        """All points between the bounds lose the same; the bound with most records loses nothing, but is one point."""
+        ranks = self.p * self.size - (rank_of(self.size, self.p) - self.lacking)
+        between = expit(math.log(STEPS) - decay * np.abs(ranks))
+        return self.given.spread**2 * float(np.mean(np.where(ranks > 0, 1 - between * 2 / 3, between / 3)))
 
 
 @dataclass(frozen=True)
@@ -154,7 +175,14 @@ class Simulated(Samples):
     p: float
     rate: float
     model: Model
+    records: int | None = None
+    """How many records a sample has, if not the rate's share of all."""
+    draws: int = DRAWS
     source: SeededSource = field(default_factory=lambda: SeededSource(SEED))
+
+    @property
+    def size(self) -> int:
+        return super().size if self.records is None else self.records
 
     @property
     def rank(self) -> int:
@@ -162,8 +190,8 @@ class Simulated(Samples):
 
     @cached_property
     def levels(self) -> Array:
-        """One uniform number in each of DRAWS equal parts: how high the sample's quantile came out."""
-        return (np.arange(DRAWS) + self._uniform(DRAWS)) / DRAWS
+        """One uniform number in each of equal parts: how high the sample's quantile came out."""
+        return (np.arange(self.draws) + self._uniform(self.draws)) / self.draws
 
     @cached_property
     def places(self) -> tuple[Array, Array]:
@@ -174,9 +202,9 @@ class Simulated(Samples):
         drawn = betaincinv(rank, n + 1 - rank, self.levels)
         if n == whole:
             return drawn, drawn
-        reached = rank + binom.ppf(self._uniform(DRAWS), whole - n, drawn)
+        reached = rank + binom.ppf(self._uniform(self.draws), whole - n, drawn)
         ahead = rank_of(whole, self.p) - reached  # ranks from the sample's quantile up to the population's
-        chance = self._uniform(DRAWS)
+        chance = self._uniform(self.draws)
         with np.errstate(invalid="ignore"):
             up = drawn + (1 - drawn) * betaincinv(
                 np.maximum(ahead, 1), np.maximum(whole - reached - ahead + 1, 1), chance
@@ -219,7 +247,7 @@ class Simulated(Samples):
                 "Covered: a larger epsilon, or a smaller population; without a model every one is"
             )
         below, above = min(reach, rank - 1), min(reach, n - rank)
-        many = int(np.clip(GAPS // max(below + above, 1), FEWEST, MOST))
+        many = int(np.clip(GAPS * self.draws // DRAWS // max(below + above, 1), FEWEST, MOST))
         levels = (np.arange(many) + 0.5) / many
         gaps = -np.log(self._uniform(many * (below + above))).reshape(many, below + above)
         down, up = uniform_windows(n, rank, below, above, levels, self._uniform(2 * many).reshape(many, 2), gaps)
@@ -249,6 +277,50 @@ class Simulated(Samples):
     def _uniform(self, many: int) -> Array:
         """Uniform numbers strictly between 0 and 1."""
         return ((self.source.words(many) >> np.uint64(11)).astype(float) + 0.5) * 2.0**-53
+
+
+@dataclass(frozen=True)
+class Varying(Samples):
+    """Poisson samples of a public model, whose number of records varies: a mean over samples of several sizes.
+
+    Of small samples the smallest err most. Without any record the exponential mechanism is uniform.
+    """
+
+    given: Target
+    p: float
+    rate: float
+    model: Model
+
+    @cached_property
+    def parts(self) -> tuple[tuple[float, Simulated], ...]:
+        """Samples of some sizes, each with its weight; sizes in between are shared by the two next to them."""
+        from scipy.stats import binom  # slow to import, and only plans need it
+
+        law = binom(self.given.population, self.rate)
+        low, high = (int(law.ppf(tail)) for tail in (1e-9, 1 - 1e-9))
+        every, sizes = np.arange(low, high + 1), np.unique(np.rint(np.linspace(low, high, SIZES)))
+        weights = [float(law.pmf(every) @ np.interp(every, sizes, row)) for row in np.eye(len(sizes))]
+        source = SeededSource(SEED)
+        return tuple(
+            (weight, Simulated(self.given, self.p, self.rate, self.model, int(size), DRAWS // 8, source))
+            for weight, size in zip(weights, sizes, strict=True)
+        )
+
+    def _mean(self, square: Callable[[Simulated], float]) -> float:
+        low, high = self.given.bounds
+        true = float(self.model.quantiles(self.p))
+        uniform = ((high - true) ** 3 + (true - low) ** 3) / (3 * self.given.spread)
+        return sum(weight * (square(part) if part.size else uniform) for weight, part in self.parts)
+
+    @property
+    def sampling_error(self) -> float:
+        return math.sqrt(self._mean(lambda part: part.sampling_error**2))
+
+    def smooth(self, shape: NoiseShape, alpha: float, beta: float) -> float:
+        return self._mean(lambda part: part.smooth(shape, alpha, beta))
+
+    def exponential(self, decay: float) -> float:
+        return self._mean(lambda part: part.exponential(decay))
 
 
 def rank_of(size: int, p: float) -> int:

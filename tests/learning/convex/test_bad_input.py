@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import math
+
 import numpy as np
 import pytest
 
@@ -179,3 +181,26 @@ def test_messages_hold_no_private_value() -> None:
     with pytest.raises(hush.InvalidParameter) as caught:
         learning.LogisticRegression(**{**GOOD, "classes": ["a", "b"]}).fit(rows, labels)
     assert "123456" not in str(caught.value)
+
+
+@pytest.mark.parametrize("hole", [None, math.nan, 7, ["a", "list"]])
+def test_a_hole_among_labels_has_no_influence(hole) -> None:
+    rows = np.array([[1.0, 0.0], [0.0, 1.0], [0.5, 0.5], [0.0, 0.9]])
+    labels = np.array(["no", "yes", "no", "yes"], dtype=object)
+    labels[2] = hole
+    given = {"data_norm": 1.0, "classes": ["no", "yes"], "private": False}
+    without = np.array([True, True, False, True])
+    some, fewer = (learning.LogisticRegression(**given, regularization=r) for r in (0.03, 0.04))
+    some.fit(rows, labels)
+    assert np.allclose(some.coef_, fewer.fit(rows[without], labels[without]).coef_, atol=1e-6)
+
+
+@pytest.mark.parametrize("value", ["12 Main Street", 10**400])
+def test_no_error_shows_a_value(value) -> None:
+    rows = np.array([[1.0, 0.0], [0.0, value]], dtype=object)
+    model = learning.LogisticRegression(data_norm=1.0, classes=[0, 1])
+    with pytest.raises(hush.InvalidParameter) as raised:
+        model.fit(rows, [0, 1])
+    assert str(value) not in str(raised.value)
+    assert raised.value.__cause__ is None
+    assert raised.value.__suppress_context__

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+from fractions import Fraction
 
 import numpy as np
 import pytest
@@ -14,7 +15,7 @@ from hush.learning.convex.objective import Noise
 from hush.learning.convex.one_pass import Walk
 from hush.learning.convex.plan import Task, normal_noise, spherical_laplace
 from hush.learning.convex.rows import LARGEST_NORM, Records, bounded
-from hush.learning.convex.solver import minimiser
+from hush.learning.convex.solver import Risk, minimiser
 
 
 def task(loss, epsilon=1.0, delta=1e-5, columns=4, examples=100, regularization=None) -> Task:
@@ -136,3 +137,24 @@ def test_noise_vectors_have_their_laws() -> None:
     normals = normal_noise(source, (50, 400))
     assert normals.mean() == pytest.approx(0, abs=0.03)
     assert normals.std() == pytest.approx(1, abs=0.02)
+
+
+@pytest.mark.parametrize("count", [10, 5000, 100_000])
+def test_gradient_in_floats_vs_fractions(count) -> None:
+    """Equal rows are the worst case of a sum: every addition rounds the same way."""
+    row, weights = np.array([[0.1, 0.2, 0.25]]), np.array([[0.3], [0.1], [0.2]])
+    data = Records(np.repeat(row, count, axis=0), np.ones((count, 1)))
+    found = Risk(Logistic(1), data, 1.0, np.zeros((3, 1))).gradient(weights)
+    slope = Fraction(float(Logistic(1).slopes(row @ weights, np.ones((1, 1)))[0, 0]))
+    allowed = task(Logistic(1), 1.0, 0.0, columns=3, examples=-(-count // 4)).gradient_error(1.0)
+    for place in range(3):
+        exact = Fraction(float(row[0, place])) * slope * count + Fraction(float(weights[place, 0]))
+        assert abs(exact - Fraction(float(found[place, 0]))) <= allowed
+
+
+def test_a_goal_that_floats_cannot_reach_ends() -> None:
+    rng = np.random.default_rng(7)
+    rows, usable = bounded(rng.normal(size=(300, 3)), 1.0)
+    data = Records.of(rows, usable, rng.integers(0, 2, (300, 1)).astype(float))
+    weights = minimiser(Logistic(1), data, ridge=1e-6, tilt=np.zeros((4, 1)), gradient_norm=0.0)
+    assert np.linalg.norm(Risk(Logistic(1), data, 1e-6, np.zeros((4, 1))).gradient(weights)) < 1e-10

@@ -11,7 +11,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from hush.learning.convex.losses import Logistic, SmoothHinge, Softmax, Squared
-from hush.learning.convex.rows import BITS, BLOCK, LARGEST_NORM, ExactSums, Records, bounded
+from hush.learning.convex.rows import BITS, BLOCK, LARGEST_NORM, ExactSums, Records, bounded, exact_scores
 
 LOSSES = [Logistic(1), Softmax(3), SmoothHinge(3), Squared(1)]
 WILD = st.floats(allow_nan=True, allow_infinity=True, width=64)
@@ -82,3 +82,19 @@ def test_rows_are_bounded_whatever_the_values(table, norm) -> None:
 def test_short_rows_are_kept_and_long_ones_keep_their_direction() -> None:
     rows, _ = bounded(np.array([[0.3, 0.4], [30.0, 40.0], [0.0, 0.0]]), 2.0)
     assert np.allclose(rows, [[0.15, 0.2], [0.6, 0.8], [0, 0]], atol=1e-11)
+
+
+@pytest.mark.parametrize("size", [1e-200, 1.0, 1e9])
+def test_a_score_does_not_depend_on_the_other_rows(size) -> None:
+    """In floats it does: products of matrices treat the last rows differently."""
+    rng = np.random.default_rng(6)
+    rows, _ = bounded(rng.normal(size=(203, 99)), 1.0)
+    sums, weights = (
+        ExactSums(Records.of(rows, np.full(203, True), np.zeros((203, 1)))),
+        size * rng.normal(size=(100, 3)),
+    )
+    scores = exact_scores(sums.whole, weights)
+    for k in range(0, 203, 9):
+        assert np.array_equal(exact_scores(np.delete(sums.whole, k, 0), weights), np.delete(scores, k, 0))
+    assert np.allclose(scores, np.ldexp(sums.whole, -BITS) @ weights, rtol=0, atol=1e-8 * size)
+    assert np.isnan(exact_scores(sums.whole, np.full((100, 1), math.inf))).all()

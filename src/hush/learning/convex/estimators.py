@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import copy
+from collections.abc import Hashable
 from typing import Any, TypeAlias
 
 import numpy as np
@@ -98,8 +99,14 @@ class PrivateLinearModel(BaseEstimator):
         """Table and targets of the right shapes and types; what values they hold raises nothing."""
         if y is None:
             raise ValueError(f"{type(self).__name__} requires y to be passed, but the target y is None")
-        table = validate_data(self, X, dtype=np.float64, ensure_all_finite=False, ensure_min_samples=0)
-        targets = column_or_1d(y, warn=True, dtype=dtype)
+        try:
+            table = validate_data(self, X, dtype=np.float64, ensure_all_finite=False, ensure_min_samples=0)
+            targets = column_or_1d(y, warn=True, dtype=dtype)
+        except (ValueError, OverflowError) as error:
+            if "convert" not in str(error):
+                raise
+            # the message would show the value
+            raise InvalidParameter(type(self).__name__, "columns of numbers", dtype="object") from None
         check_consistent_length(table, targets)
         return table, targets
 
@@ -167,8 +174,7 @@ class PrivateClassifier(ClassifierMixin, PrivateLinearModel):
         table, labels = self._checked(X, y)
         self.classes_ = self._public_classes(labels)
         scores = 1 if len(self.classes_) == 2 else len(self.classes_)
-        places = np.minimum(np.searchsorted(self.classes_, labels), len(self.classes_) - 1)
-        known = self.classes_[places] == labels
+        places, known = placed(labels, self.classes_)
         targets = self._loss(scores, joint=False).encode(places, len(self.classes_))
         weights = self._trained(table, known, targets, scores)
         self.coef_, self.intercept_ = weights[:-1].T, weights[-1]
@@ -307,6 +313,17 @@ class LinearRegression(RegressorMixin, PrivateLinearModel):
     def predict(self, X: Array) -> Array:
         """Predicted targets."""
         return self._scores(X)[:, 0]
+
+
+def placed(labels: Array, classes: Array) -> tuple[Array, Array]:
+    """The number of each label among the sorted classes, and whether it is one of them; a hole is none."""
+    if labels.dtype.kind == "O":  # strings and holes have no order
+        numbers = {name: place for place, name in enumerate(classes.tolist())}
+        found = [numbers.get(label, -1) if isinstance(label, Hashable) else -1 for label in labels]
+        places = np.array(found, dtype=np.int64)
+        return np.maximum(places, 0), places >= 0
+    places = np.minimum(np.searchsorted(classes, labels), len(classes) - 1)
+    return places, classes[places] == labels
 
 
 def _given(model: PrivateLinearModel, name: str) -> Any:

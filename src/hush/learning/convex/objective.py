@@ -50,7 +50,8 @@ class Objective(Method):
     def plan(self, task: Task) -> Plan:
         noise = Noise.of(task)
         slope = task.loss.largest_slope * LARGEST_NORM
-        stop = SOLVED * slope
+        tilt = noise.scale * (2 * task.columns + 40)
+        stop = SOLVED * slope + task.gradient_error(noise.ridge, tilt)
         one = type(task.loss)(1)
         # k vectors: the solver stops, and floats err, by 2 stop in the gradient, and b is off as well
         off = 2 * stop + noise.scale * float_error(task.columns)

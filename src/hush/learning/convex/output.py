@@ -28,7 +28,7 @@ from hush.randomness.source import Source
 Array: TypeAlias = Any
 
 SOLVED = 1e-8
-"""Norm of the gradient, in units of one record's largest, at which the solver stops; floats may double it."""
+"""Norm of the gradient, in units of one record's largest, at which the solver stops, and the floats' error more."""
 USEFUL_NORM = 5.0
 """Norm of weights that classify well where rows have norm 1: what the strength of the regularisation is chosen for."""
 
@@ -50,12 +50,12 @@ class Output(Method):
         multiplier = scale_for(exact) if pure else gaussian_multiplier(task.epsilon, task.delta)
         spread = multiplier * (task.dimensions if pure else math.sqrt(task.dimensions))
         ridge = examples * (_strength(task, spread / examples) if task.regularization is None else task.regularization)
-        radius = 2 * SOLVED * task.lipschitz / ridge
+        stop = SOLVED * task.lipschitz + task.gradient_error(ridge)
+        radius = 2 * stop / ridge
         sensitivity = task.lipschitz / ridge * (1 + 1e-12)
         tilt = np.zeros(task.shape)
 
         def train(records: Records, source: Source) -> Array:
-            stop = SOLVED * task.lipschitz
             weights = minimiser(task.loss, records, ridge=ridge, tilt=tilt, gradient_norm=stop)
             if not pure:
                 moved = sensitivity + 2 * radius

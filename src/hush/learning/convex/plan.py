@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from abc import ABC, abstractmethod
 from collections.abc import Callable
 from dataclasses import dataclass
@@ -62,6 +63,16 @@ class Task:
     @property
     def shape(self) -> tuple[int, int]:
         return self.columns, self.loss.scores
+
+    def gradient_error(self, ridge: float, tilt: float = 0.0) -> float:
+        """How far floats may be from the gradient at the minimiser, for up to four times `examples` records.
+
+        Sums err by 256 half units, and weights, whose norm the risk at zero bounds, by one in each product.
+        """
+        records = 4 * self.known_examples("Task")
+        size = 2 * tilt / ridge + math.sqrt(2 * records * (1 + math.log1p(self.loss.scores)) / ridge)
+        each = 256 * self.lipschitz + 2 * math.sqrt(self.dimensions) * size * self.smoothness
+        return 2.0**-53 * records * each
 
     def known_examples(self, who: str) -> int:
         """The public number of records, which this method cannot do without."""

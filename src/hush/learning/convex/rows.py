@@ -30,6 +30,8 @@ BLOCK = 1 << 14
 """Rows a block: its partial sums stay below 2^53 for a clipping norm up to 8."""
 MOST_ROWS = 1 << 24
 """Then the sums of all rows stay below 2^63."""
+SCORE_BITS = 34
+"""Of the weights: products with rows of norm below 2^18.1 then sum up to less than 2^53."""
 SLACK = 1 - 2.0**-40
 """More than the rounding error of a norm of less than a thousand million entries."""
 
@@ -78,24 +80,37 @@ class Records:
         return Records(self.rows, self.targets[:, place : place + 1])
 
 
+def exact_scores(whole: Array, weights: Array) -> Array:
+    """Rows, given as multiples of 2^-BITS, times weights that are cut to SCORE_BITS: no sum rounds.
+
+    A matrix product in floats may round a row's score differently when the number of rows is another one. Then one
+    record more could move what others add.
+    """
+    size = float(np.abs(weights).max()) * math.sqrt(len(weights))  # no norm of a score's weights is larger
+    if not math.isfinite(size):
+        return np.full((len(whole), weights.shape[1]), np.nan)
+    exponent = math.frexp(size)[1]
+    coarse = np.trunc(np.ldexp(weights, SCORE_BITS - exponent))
+    return np.ldexp(whole @ coarse, exponent - SCORE_BITS - BITS)
+
+
 class ExactSums:
     """Sums of clipped gradients as integers on GRID; a record moves them by at most the clipping norm, exactly."""
 
     def __init__(self, records: Records) -> None:
         self.whole = np.trunc(np.ldexp(records.rows, BITS))
-        self.rows = np.ldexp(self.whole, -BITS)
         self.targets = records.targets
-        self.norms = np.sqrt((self.rows**2).sum(axis=1))
+        self.norms = np.ldexp(np.sqrt((self.whole**2).sum(axis=1)), -BITS)
 
     def __call__(self, loss: Loss, weights: Array, clip: float, places: Array | slice = slice(None)) -> Array:
         """The sum over the records at these places."""
-        rows, whole = self.rows[places], self.whole[places]
-        slopes = np.nan_to_num(loss.slopes(rows @ weights, self.targets[places]), posinf=0.0, neginf=0.0)
+        whole = self.whole[places]
+        slopes = np.nan_to_num(loss.slopes(exact_scores(whole, weights), self.targets[places]), posinf=0.0, neginf=0.0)
         size = np.sqrt((slopes**2).sum(axis=1)) * self.norms[places]
         factor = np.minimum(1.0, clip * SLACK / np.maximum(size, 1e-300))
         cut = np.trunc(np.ldexp(slopes * factor[:, None], BITS))
         total = np.zeros(weights.shape, dtype=np.int64)
-        for start in range(0, len(rows), BLOCK):
+        for start in range(0, len(whole), BLOCK):
             block = slice(start, start + BLOCK)
             total += (whole[block].T @ cut[block]).astype(np.int64)
         return total

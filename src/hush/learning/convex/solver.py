@@ -13,6 +13,19 @@ from hush.learning.convex.rows import LARGEST_NORM, Records
 Array: TypeAlias = Any
 
 NEWTON_STEPS = 200
+BLOCK = 1 << 10
+"""Rows that are summed up one after the other; the sums of blocks are added pairwise, so that errors stay small."""
+PATIENCE = 1000
+"""Gradient steps without a shorter gradient, after which floats can do no better."""
+
+
+def summed(rows: Array, slopes: Array) -> Array:
+    """The sum of the outer products of rows and slopes, within 256 half units of the records' sum."""
+    whole = len(rows) // BLOCK * BLOCK
+    left = rows[:whole].reshape(-1, BLOCK, rows.shape[1]).swapaxes(1, 2)
+    blocks = left @ slopes[:whole].reshape(-1, BLOCK, slopes.shape[1])
+    pairwise = np.ascontiguousarray(np.moveaxis(blocks, 0, -1)).sum(axis=-1)
+    return pairwise + rows[whole:].T @ slopes[whole:]
 
 
 class Risk:
@@ -29,7 +42,7 @@ class Risk:
     def gradient(self, weights: Array) -> Array:
         z = self.records.rows @ weights
         slopes = self.loss.slopes(z, self.records.targets)
-        return self.records.rows.T @ slopes + self.ridge * weights + self.tilt
+        return summed(self.records.rows, slopes) + self.ridge * weights + self.tilt
 
     def newton_direction(self, weights: Array, gradient: Array) -> Array:
         """Conjugate gradients on the Hessian, to a tenth of the gradient or to its square."""
@@ -65,12 +78,13 @@ def minimiser(loss: Loss, records: Records, *, ridge: float, tilt: Array, gradie
             break
         weights, gradient = moved
     steep = loss.largest_curvature * LARGEST_NORM**2 * len(records.rows) + ridge
-    while _norm(gradient) > gradient_norm:
-        following = weights - gradient / steep
-        if np.array_equal(following, weights):
-            break  # the floats are exhausted: no point is closer
-        weights, gradient = following, risk.gradient(following)
-    return weights
+    best, shortest, since = weights, _norm(gradient), 0
+    while shortest > gradient_norm and since < PATIENCE:
+        weights = weights - gradient / steep
+        gradient, since = risk.gradient(weights), since + 1
+        if _norm(gradient) < shortest:
+            best, shortest, since = weights, _norm(gradient), 0
+    return best
 
 
 def _norm(vector: Array) -> float:

@@ -1,11 +1,9 @@
-"""The page on training runs as it stands and prints what it says; the bar shows the plan's epsilon."""
+"""The bar of a training run shows the plan's epsilon and the public loss."""
 
 from __future__ import annotations
 
 import io
-from pathlib import Path
 
-import pytest
 import torch
 from rich.console import Console
 from torch import nn
@@ -14,19 +12,6 @@ from torch.nn import functional as F
 import hush
 from hush.app.progress import bar
 from hush.learning import FastNoise, fit
-from tests.test_readme import BLOCK, promised, same
-
-PAGE = Path(__file__).parents[2] / "docs" / "learning.md"
-
-
-def test_blocks_print_what_they_say(capsys: pytest.CaptureFixture[str]) -> None:
-    namespace: dict[str, object] = {}
-    for number, block in enumerate(BLOCK.findall(PAGE.read_text(encoding="utf-8")), 1):
-        exec(compile(block, f"learning.md, python block {number}", "exec"), namespace)
-        shown = capsys.readouterr().out.splitlines()
-        if shown:
-            assert len(shown) == len(promised(block)), (shown, promised(block))
-            assert [(a, b) for a, b in zip(shown, promised(block), strict=True) if not same(a, b)] == []
 
 
 def test_the_bar_shows_the_plan_and_the_public_loss() -> None:

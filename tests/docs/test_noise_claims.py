@@ -1,23 +1,12 @@
-"""What docs/theory/noise.md shows and says about the three kinds of noise."""
+"""What docs/theory/noise.md says about the three kinds of noise."""
 
 from __future__ import annotations
 
 import math
-import re
-from pathlib import Path
 
 import pytest
 
 import hush
-
-PAGE = Path(__file__).parents[2] / "docs" / "theory" / "noise.md"
-
-
-def test_its_code_prints_what_it_says(capsys: pytest.CaptureFixture[str]) -> None:
-    (block,) = re.findall(r"^```python\n(.*?)^```", PAGE.read_text(encoding="utf-8"), re.DOTALL | re.MULTILINE)
-    exec(compile(block, str(PAGE), "exec"), {})
-    promised = [line.removeprefix("# ") for line in block.splitlines() if line.startswith("# ")]
-    assert capsys.readouterr().out.splitlines() == promised
 
 
 def test_discrete_laplace_meets_the_continuous_profile_on_its_lattice_and_exceeds_it_between() -> None:

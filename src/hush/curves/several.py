@@ -1,0 +1,117 @@
+"""Several pairs at once, answered question by question: the least of the bounds, or the largest profile."""
+
+from __future__ import annotations
+
+from abc import abstractmethod
+from collections.abc import Callable, Iterable
+from dataclasses import dataclass
+
+from hush.curves.mixed import Mixed
+from hush.curves.pair import Interval, Pair, Share
+from hush.curves.renyi import RenyiCurve
+from hush.errors import NotCovered
+from hush.numerics.law import Array, Law
+
+
+@dataclass(frozen=True)
+class Several(Pair):
+    """Pairs of which one answers each question; which one, the subclass says."""
+
+    parts: tuple[Pair, ...]
+
+    @classmethod
+    def of(cls, parts: Iterable[Pair]) -> Pair:
+        """Each pair once; one pair alone stays itself."""
+        distinct = tuple(dict.fromkeys(parts))
+        return distinct[0] if len(distinct) == 1 else cls(distinct)
+
+    @staticmethod
+    @abstractmethod
+    def _chosen(ends: list[Interval]) -> Interval:
+        """The interval of the whole from those of the parts."""
+
+    @property
+    def cut(self) -> bool:
+        return any(part.cut for part in self.parts)
+
+    def swap(self) -> Pair:
+        return self.of(part.swap() for part in self.parts)
+
+    def sketched(self) -> Pair:
+        return self.of(part.sketched() for part in self.parts)
+
+    def log_delta(self, epsilon: float, tolerance: float = 1e-7) -> Interval:
+        return self._chosen([part.log_delta(epsilon, tolerance) for part in self.parts])
+
+    def epsilon(self, log_delta: float, tolerance: float = 1e-7, floor: float = 0.0) -> Interval:
+        return self._chosen([part.epsilon(log_delta, tolerance, floor) for part in self.parts])
+
+    def renyi(self, order: float) -> Interval:
+        return self._chosen([part.renyi(order) for part in self.parts])
+
+
+@dataclass(frozen=True)
+class Lowest(Several):
+    """Pairs that each dominate the same mechanism.
+
+    Upper ends are the least of the parts; lower ends are that of the first, which cuts nothing off.
+    """
+
+    @staticmethod
+    def _chosen(ends: list[Interval]) -> Interval:
+        high = min(high for _, high in ends)
+        return min(ends[0][0], high), high
+
+    @property
+    def alternatives(self) -> tuple[Pair, ...]:
+        return self.parts
+
+    @property
+    def infinite(self) -> float:
+        return min(part.infinite for part in self.parts)
+
+    @property
+    def max_loss(self) -> float:
+        return min(part.max_loss for part in self.parts)
+
+    def mix(self, rate: float) -> Pair:
+        return Lowest.of(part.mix(rate) for part in self.parts)
+
+    def mix_both(self, rate: float) -> Pair:
+        return Lowest.of(part.mix_both(rate) for part in self.parts)
+
+    def profile(self) -> Callable[[float], Interval]:
+        profiles = [part.profile() for part in self.parts]
+        return lambda epsilon: self._chosen([profile(epsilon) for profile in profiles])
+
+    def law(self) -> Law:
+        return self.parts[0].law()
+
+    def tails(self, losses: Array) -> tuple[Array, Array, Array, Array]:
+        return self.parts[0].tails(losses)
+
+
+@dataclass(frozen=True)
+class Largest(Several):
+    """The pointwise largest of several profiles: parallel composition of parts that differ."""
+
+    @staticmethod
+    def _chosen(ends: list[Interval]) -> Interval:
+        return max(low for low, _ in ends), max(high for _, high in ends)
+
+    @property
+    def infinite(self) -> float:
+        return max(part.infinite for part in self.parts)
+
+    @property
+    def max_loss(self) -> float:
+        return max(part.max_loss for part in self.parts)
+
+    def mix(self, rate: float) -> Pair:
+        return Mixed(self, Share().mix(rate))
+
+    def curve(self) -> RenyiCurve:
+        return RenyiCurve.largest(part.curve() for part in self.parts)
+
+    def tails(self, losses: Array) -> tuple[Array, Array, Array, Array]:
+        raise NotCovered("the largest of several profiles has no tails of its own")
