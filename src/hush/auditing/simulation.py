@@ -19,9 +19,10 @@ from hush.mechanisms.allocation import Allocated
 from hush.mechanisms.batches import ShuffledBatches
 from hush.mechanisms.choice import Exponential, RandomizedResponse, ReportNoisyMax
 from hush.mechanisms.compose import Parallel, Repeat, Sequence
+from hush.mechanisms.descent import CyclicGradientDescent, NoisyGradientDescent
 from hush.mechanisms.fixed_size import FixedSize
 from hush.mechanisms.group import Group, Under
-from hush.mechanisms.iterate import CyclicGradientDescent, NoisyGradientDescent, NoisyIteration
+from hush.mechanisms.iterate import NoisyIteration
 from hush.mechanisms.local import KaryResponse, LocalRandomizer
 from hush.mechanisms.mechanism import Mechanism, require
 from hush.mechanisms.noise import DiscreteGaussian, DiscreteLaplace, Gaussian, Laplace
