@@ -8,9 +8,10 @@ from hush.mechanisms.allocation import Allocated, Allocation
 from hush.mechanisms.batches import Revealed, ShuffledBatches
 from hush.mechanisms.choice import Exponential, RandomizedResponse, ReportNoisyMax
 from hush.mechanisms.compose import Parallel, Repeat, Sequence
+from hush.mechanisms.descent import ConvexLoss, CyclicGradientDescent, NoisyGradientDescent
 from hush.mechanisms.fixed_size import WithoutReplacement, WithReplacement
 from hush.mechanisms.group import Group
-from hush.mechanisms.iterate import ConvexLoss, CyclicGradientDescent, NoisyGradientDescent, NoisyIteration
+from hush.mechanisms.iterate import NoisyIteration
 from hush.mechanisms.local import KaryResponse, LocalDP, LocalRandomizer
 from hush.mechanisms.mechanism import Mechanism
 from hush.mechanisms.noise import DiscreteGaussian, DiscreteLaplace, Gaussian, Laplace

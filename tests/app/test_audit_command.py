@@ -63,6 +63,7 @@ def test_without_a_claim(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> 
         ("a.csv", "score,member\nnan,1\n1,0\n2,1\n2,0\n", "no NaN"),
         ("a.csv", "", "columns score and member"),
         ("a.npz", "no zip", "npz file"),
+        ("a.npz", "PK\x03\x04 half a zip", "npz file"),
         ("a.parquet", "no table", "parquet file"),
         ("a.pkl", "", "ends in one of"),
     ],
@@ -72,6 +73,20 @@ def test_bad_files(name: str, text: str, said: str, tmp_path: Path, capsys: pyte
     path.write_text(text)
     assert main(["audit", "scores", str(path), "--claim", "pure 1"]) == 2
     assert said in capsys.readouterr().err
+
+
+def test_the_mark_that_spreadsheets_put_first(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    path = Path(written(tmp_path, ".csv"))
+    path.write_text(path.read_text(), encoding="utf-8-sig")
+    assert main(["audit", "scores", str(path)]) == 0
+    assert "area under ROC" in capsys.readouterr().out
+
+
+def test_an_array_under_the_name_of_an_archive(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    np.save(tmp_path / "a.npy", np.zeros(40))
+    (tmp_path / "a.npy").rename(tmp_path / "a.npz")
+    assert main(["audit", "scores", str(tmp_path / "a.npz")]) == 2
+    assert "npz file" in capsys.readouterr().err
 
 
 def test_a_file_that_is_not_there(capsys: pytest.CaptureFixture[str]) -> None:

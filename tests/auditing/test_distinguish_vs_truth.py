@@ -11,7 +11,8 @@ from scipy import stats
 
 import hush
 from hush.auditing import Claim, distinguish, simulated
-from hush.auditing.distinguish import attack
+from hush.auditing.distinguish import _worlds, attack
+from hush.auditing.intervals import joint_limits
 
 RESPONSE = hush.RandomizedResponse(epsilon=1.0, relation=hush.Relation.REPLACE)
 
@@ -32,6 +33,23 @@ def test_null_audits_vs_confidence(claim: hush.Mechanism) -> None:
         _, _, true, false = attack(pair, stated, 0.05)
         alarms += bool(np.min(stated.bound(true, false)) > 0)
     assert alarms <= 22
+
+
+@pytest.mark.parametrize("tilt", [0.05, math.pi / 4, math.pi / 2 - 0.05])
+def test_limits_vs_exact_probability_of_error(tilt: float) -> None:
+    """Summed over all counts, at rates on the edge of the claim from one in a million to nearly one."""
+    size = 20
+    found = [[joint_limits(x, size, y, size, 0.05, tilt) for y in range(size + 1)] for x in range(size + 1)]
+    rates = np.array([1e-6, 1e-3, 0.03, 0.2, 0.5, 0.8, 0.97, 0.999])
+    for claim in (Claim.of(hush.PureDP(1.0)), Claim.of(hush.ApproxDP(1.0, 0.01)), Claim.of(hush.GaussianDP(1.0))):
+        bounds = np.array([[np.min(claim.bound(*corners)) for corners in row] for row in found])
+        for truth in (0.0, 0.3, 1.0, 3.0):
+            edge = np.minimum(math.exp(truth) * rates + claim.delta, 1 - math.exp(-truth) * (1 - claim.delta - rates))
+            if claim.quantity == "mu":
+                edge = stats.norm.cdf(stats.norm.ppf(rates) + truth)
+            for p, q in zip(np.clip(edge, 0, 1), rates, strict=True):
+                chances = np.outer(*(stats.binom.pmf(np.arange(size + 1), size, rate) for rate in (p, q)))
+                assert chances[bounds > truth + 1e-9].sum() <= 0.05
 
 
 @pytest.mark.parametrize(
@@ -126,6 +144,32 @@ def test_text_is_an_output_too() -> None:
     present, absent = (np.where(random.random(5000) < p, "yes", "no") for p in (0.9, 0.1))
     report = distinguish(present, absent, claim=hush.PureDP(2.5))
     assert 1.9 < report.lower_bound < math.log(9)
+
+
+def test_text_seen_only_by_the_counting_half_moves_no_event() -> None:
+    """What the attacker may choose among is fixed by the half that chooses."""
+    random = np.random.default_rng(2)
+    first = np.array([f"{number:04}" for number in random.integers(0, 3000, 200)])
+    late = [np.array([f"{number:04}{letter}" for number in random.integers(0, 3000, 200)]) for letter in "ab"]
+    placed = [_worlds(np.concatenate([first, unseen]), np.concatenate([first, first]))[0] for unseen in late]
+    assert np.array_equal(placed[0][:200], placed[1][:200])
+    assert len(set(placed[0][:200])) == len(set(first))
+
+
+def test_null_audits_of_text_that_never_repeats() -> None:
+    random = np.random.default_rng(6)
+    stated, alarms = Claim.of(hush.PureDP(1.0)), 0
+    for _ in range(100):
+        texts = np.array([f"{number:.17f}" for number in random.random(400)])
+        _, _, true, false = attack(_worlds(texts[:200], texts[200:]), stated, 0.05)
+        alarms += bool(np.min(stated.bound(true, false)) > 0)
+    assert alarms <= 12
+
+
+def test_bytes_of_any_encoding_are_text() -> None:
+    random = np.random.default_rng(1)
+    present, absent = (np.where(random.random(5000) < p, b"\xff\xfe", b"\x80") for p in (0.9, 0.1))
+    assert 1.9 < distinguish(present, absent, claim=hush.PureDP(2.5)).lower_bound < math.log(9)
 
 
 class TestNullCheck:

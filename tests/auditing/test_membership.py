@@ -52,6 +52,13 @@ def test_true_positives_at_low_false_positives_vs_gaussian() -> None:
     assert found.rates[1].true_positive_rate.value == 1.0
 
 
+def test_a_rate_just_below_one_is_all_but_one_of_the_others() -> None:
+    scores, members = np.arange(8.0), np.arange(8) >= 4
+    for rate in (0.75, 1 - 1e-12):
+        (found,) = membership(scores, members, false_positive_rates=(rate,)).rates
+        assert found.true_positive_rate.value == 1
+
+
 def test_constant_scores_find_nothing() -> None:
     found = membership(np.zeros(100), np.arange(100) < 50)
     assert found.area.value == 0.5

@@ -3,11 +3,12 @@
 from __future__ import annotations
 
 import inspect
+from collections.abc import Iterator
 
 import pytest
 
 import hush
-from hush.app.self_audit import Case, cases, mechanisms, queries, sampled, training
+from hush.app.self_audit import Case, cases, mechanisms, models, queries, sampled, training
 from hush.auditing.simulation import outputs
 
 CASES = {case.name: case for case in cases()}
@@ -48,6 +49,40 @@ def test_every_mechanism_that_can_run_is_audited() -> None:
     assert {kind for kind in runnable if not inspect.isabstract(kind)} <= seen | {hush.Mechanism}
 
 
+STATED = {"ApproxDP", "FromPair", "GaussianDP", "LocalDP", "PureDP", "RenyiDP", "TCDP", "ZCDP"}
+"""They say what holds, and nothing that could be run."""
+
+
+def below(kind: type) -> Iterator[type]:
+    for child in kind.__subclasses__():
+        yield from below(child)
+        if not inspect.isabstract(child) and child.__module__.startswith("hush."):
+            yield child
+
+
+def test_every_mechanism_can_run_or_only_states() -> None:
+    assert {kind.__name__ for kind in below(hush.Mechanism) if kind not in outputs.registry} == STATED
+
+
 def test_every_release_is_audited() -> None:
-    shown = {type(query).__name__ for query, _ in queries()}
-    assert {"Count", "Sum", "Mean", "Variance", "Median", "Histogram", "OnSample"} <= shown
+    shown = {type(query) for query, _ in queries()}
+    assert set(below(hush.releases.Query)) | {hush.releases.OnSample} <= shown
+
+
+def test_every_method_of_the_models_is_audited() -> None:
+    from hush.learning.convex.estimators import METHODS
+
+    named = {model.method if isinstance(model.method, str) else "gradient" for model in models()}
+    assert named == set(METHODS)
+
+
+def test_no_case_hides_another() -> None:
+    assert len(CASES) == sum(1 for _ in cases())
+
+
+@pytest.mark.parametrize("package", ["torch", "sklearn"])
+def test_without_a_package_the_rest_is_audited(package: str, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("hush.app.self_audit.find_spec", lambda name: None if name == package else name)
+    kept = {case.name for case in cases()}
+    assert 0 < len(kept) < len(CASES)
+    assert kept < set(CASES)

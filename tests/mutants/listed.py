@@ -21,7 +21,7 @@ def published() -> None:
 MUTANTS = [
     Mutant("one direction only", bugs.one_direction, published),
     Mutant("count ignored", bugs.count_ignored, f"{GOLDEN}:test_randomized_response_counts"),
-    Mutant("rate rounded down", bugs.thinned(lambda rate: int(rate * 150) / 200), published),
+    Mutant("rate rounded down", bugs.thinned(lambda rate: int(rate * 2**20) / 2**20), published),
     Mutant("one sample amplified twice", bugs.thinned(lambda rate: rate**2), published),
     Mutant(
         "sampled group as one record", bugs.group_as_one, f"{GOLDEN}:test_a_sampled_group_is_not_the_mix_of_its_pair"

@@ -4,7 +4,10 @@ from __future__ import annotations
 
 import csv
 import json
+import zipfile
+import zlib
 from argparse import Namespace
+from importlib.util import find_spec
 from pathlib import Path
 from typing import Any
 
@@ -48,7 +51,7 @@ def _scores(arguments: Namespace) -> str:
 
 
 def _self(arguments: Namespace) -> str:
-    from hush.app.self_audit import cases
+    from hush.app.self_audit import NEEDED, cases
 
     effort = number("hush audit self", "0.001 <= effort <= 1000", 0.001, 1000.0, effort=arguments.effort)
     rows = []
@@ -57,6 +60,7 @@ def _self(arguments: Namespace) -> str:
         report = listed[name].run(effort)
         rows.append((name, report))
     refuted = [name for name, report in rows if not report.survives or not report.null.passes]
+    missing = [package for package in NEEDED if not find_spec(package)]
     if arguments.json:
         return json.dumps(
             {"refuted": refuted, "audits": [{"name": name} | json.loads(r.to_json()) for name, r in rows]}
@@ -67,7 +71,8 @@ def _self(arguments: Namespace) -> str:
         for name, report in rows
     ]
     said = f"{len(rows)} audits, {len(refuted)} claims refuted"
-    return "\n".join([*lines, said])
+    left = [f"{what} not audited: {package} is not installed" for package, what in NEEDED.items() if package in missing]
+    return "\n".join([*lines, *left, said])
 
 
 def _demo(arguments: Namespace) -> str:
@@ -102,7 +107,7 @@ def read_scores(name: str) -> tuple[Any, Any]:
 
 
 def _csv(path: Path) -> dict[str, Any]:
-    with path.open(newline="", encoding="utf-8") as file:
+    with path.open(newline="", encoding="utf-8-sig") as file:  # spreadsheets put a mark first
         rows = csv.DictReader(file)
         columns: dict[str, list[float]] = {name: [] for name in COLUMNS if name in (rows.fieldnames or ())}
         for place, row in enumerate(rows, start=2):
@@ -116,9 +121,12 @@ def _csv(path: Path) -> dict[str, Any]:
 
 def _npz(path: Path) -> dict[str, Any]:
     try:
-        with np.load(path, allow_pickle=False) as file:
+        with path.open("rb") as opened:
+            file = np.load(opened, allow_pickle=False)
+            if not isinstance(file, np.lib.npyio.NpzFile):  # a single array under a wrong name
+                raise InvalidParameter("hush audit", "an npz file of plain arrays", file=str(path))
             return {name: file[name] for name in COLUMNS if name in file}
-    except ValueError as reason:
+    except (ValueError, zipfile.BadZipFile, zlib.error) as reason:
         raise InvalidParameter("hush audit", "an npz file of plain arrays", file=str(path)) from reason
 
 

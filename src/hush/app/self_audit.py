@@ -1,9 +1,10 @@
-"""hush audits itself: every mechanism that can be run, every release, and a training, each against its own claim."""
+"""hush audits itself: mechanisms that can be run, releases, models and a training, each against its own claim."""
 
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator
-from dataclasses import dataclass
+from dataclasses import dataclass, fields
+from importlib.util import find_spec
 from typing import Any
 
 import numpy as np
@@ -16,6 +17,8 @@ from hush.randomness.source import SeededSource
 CONFIDENCE = 0.9999
 """Of each audit: a hundred audits of sound mechanisms raise an alarm once in a hundred runs."""
 REPLACE = hush.Relation.REPLACE
+NEEDED = {"sklearn": "models", "torch": "DP-SGD"}
+"""What is audited only where a package is installed."""
 
 
 @dataclass(frozen=True)
@@ -27,14 +30,18 @@ class Case:
 
 
 def cases(seed: int = 1) -> Iterator[Case]:
-    """All of them: mechanisms, releases, training."""
+    """All of them: mechanisms, releases, models, training; no two have one name."""
     for mechanism, delta in mechanisms():
         yield _of_mechanism(mechanism, delta, 40_000, seed)
     for mechanism, delta in sampled():
         yield _of_mechanism(mechanism, delta, 4_000, seed)
     for query, delta in queries():
         yield _of_release(query, delta, seed)
-    yield Case("DP-SGD, end to end", lambda effort: training(int(max(100, 400 * effort)), seed))
+    if find_spec("sklearn"):
+        for model in models():
+            yield _of_model(model, seed)
+    if find_spec("torch"):
+        yield Case("DP-SGD, end to end", lambda effort: training(int(max(100, 400 * effort)), seed))
 
 
 def mechanisms() -> Iterator[tuple[Mechanism, float]]:
@@ -55,7 +62,7 @@ def mechanisms() -> Iterator[tuple[Mechanism, float]]:
     yield hush.BetaPosterior(flips=20, heads=5.0, tails=5.0), 0.01
     yield hush.GaussianPosterior(5, 10.0, 3.0, 2.0), 0.01
     yield hush.NoisyIteration(sensitivities=[1, 0, 1], deviations=1.0, contractions=0.7), 0.01
-    yield _descent(), 0.01
+    yield from ((run, 0.01) for run in _descents())
     yield hush.Laplace(2.0).repeat(4), 0.0
     yield hush.Gaussian(2.0).then(hush.Laplace(2.0)), 0.01
     yield hush.Laplace(1.0).beside(hush.Laplace(1.0)), 0.0
@@ -64,11 +71,16 @@ def mechanisms() -> Iterator[tuple[Mechanism, float]]:
     yield hush.KaryResponse(epsilon=1.0, choices=2).shuffled(people=8), 0.01
 
 
-def _descent() -> Mechanism:
+def _descents() -> Iterator[Mechanism]:
     loss = hush.ConvexLoss(smoothness=1, strong_convexity=0.5, sensitivity=2)
-    return hush.NoisyGradientDescent(
-        loss=loss, records=5, iterations=4, noise=0.5, step_size=0.5, diameter=float("inf")
+    far = float("inf")
+    yield hush.NoisyGradientDescent(loss=loss, records=5, iterations=4, noise=0.5, step_size=0.5, diameter=far)
+    yield hush.CyclicGradientDescent(
+        loss=loss, batches=3, batch_size=2, epochs=3, noise=1.0, step_size=0.5, diameter=far
     )
+    one_pass = hush.OnePassGradientDescent(loss=loss, records=4, noise=2.0, step_size=0.5)
+    yield one_pass
+    yield one_pass.stopped_at_random()
 
 
 def sampled() -> Iterator[tuple[Mechanism, float]]:
@@ -83,8 +95,9 @@ def sampled() -> Iterator[tuple[Mechanism, float]]:
 
 
 def queries() -> Iterator[tuple[Any, float]]:
-    """Every release: counts, sums, means, variance, histograms and quantiles."""
+    """Every release: counts, sums, means, variance, histograms, quantiles, and bounds."""
     shown = hush.releases
+    wide = (-1, 2)  # with the ends of the range among the records a quantile would hardly tell them apart
     for epsilon in (0.5, 2.0):
         yield shown.Count(epsilon=epsilon), 0.0
         yield shown.Sum(bounds=(0, 1), epsilon=epsilon), 0.0
@@ -92,10 +105,51 @@ def queries() -> Iterator[tuple[Any, float]]:
         yield shown.Mean(bounds=(0, 1), epsilon=epsilon, size=3), 0.0
         yield shown.Mean(bounds=(0, 1), epsilon=epsilon, relation=REPLACE), 0.0
         yield shown.Variance(bounds=(0, 1), epsilon=epsilon), 0.0
-        yield shown.Median(bounds=(0, 1), epsilon=epsilon), 0.0
+        yield shown.Median(bounds=wide, epsilon=epsilon), 0.0
         yield shown.Histogram(categories=[0.0, 1.0], epsilon=epsilon), 0.0
+        yield shown.Quantile(p=0.9, bounds=wide, epsilon=epsilon, step=0.25, relation=REPLACE), 0.0
+        yield shown.Quantiles(ps=(0.25, 0.5, 0.75), bounds=wide, epsilon=epsilon), 0.0
+        yield shown.QuantileInterval(p=0.5, bounds=wide, epsilon=epsilon, size=3), 0.0
+        yield shown.SmoothMedian(bounds=wide, noise=shown.SmoothLaplace(epsilon=epsilon, delta=0.01)), 0.01
+        yield shown.SmoothQuantile(p=0.9, bounds=wide, noise=shown.SmoothStudent(epsilon=epsilon)), 0.0
+        yield shown.Bounds(epsilon=epsilon, failure=0.4), 0.0
     yield shown.Mean(bounds=(0, 1), noise_multiplier=1.0), 0.01
     yield shown.Count(epsilon=2.0).on(hush.Poisson(rate=0.3)), 0.0
+
+
+def models() -> Iterator[Any]:
+    """A convex model by every method."""
+    from hush.learning.convex.estimators import LinearRegression, LinearSVC, LogisticRegression
+    from hush.learning.convex.gradient import FullBatchGradient
+
+    for epsilon in (1.0, 4.0):
+        shared: dict[str, Any] = {"data_norm": 1.0, "epsilon": epsilon, "delta": 0.01, "examples": 3}
+        for method in ("objective", "output", "sgd", "iterate", FullBatchGradient(steps=5)):
+            yield LogisticRegression(classes=[0, 1], method=method, **shared)
+        yield LinearSVC(classes=[0, 1], method="output", **shared)
+        yield LinearRegression(target_bounds=(0, 1), method="objective", **shared)
+
+
+def _of_model(model: Any, seed: int) -> Case:
+    """Two equal records, and one of the other label at the end that is left out, or has the others' label instead."""
+
+    def run(effort: float) -> AuditReport:
+        source, samples = SeededSource(seed), int(max(200, 1_000 * effort))
+
+        def weights(labels: list[int]) -> Any:
+            # a source that can be replayed is copied by every fit: each run needs a seed of its own
+            model.source = SeededSource(int(source.words(1)[0]))
+            model.fit(np.tile([1.0, 0.0], (len(labels), 1)), labels)
+            return [*np.ravel(model.coef_), *np.ravel(model.intercept_)]
+
+        model.source = SeededSource(seed)
+        claim = model.fit(np.tile([1.0, 0.0], (3, 1)), [0, 0, 1]).guarantee_
+        worlds = [0, 0, 1], [0, 0, 0] if claim.relation is REPLACE else [0, 0]
+        drawn = [np.array([weights(world) for _ in range(samples)]) for world in worlds]
+        return distinguish(*drawn, claim=claim, delta=model.delta, confidence=CONFIDENCE)
+
+    method = model.method if isinstance(model.method, str) else "gradient"
+    return Case(f"{type(model).__name__} by {method}, epsilon {model.epsilon:g}", run)
 
 
 def _of_mechanism(mechanism: Mechanism, delta: float, most: int, seed: int) -> Case:
@@ -104,7 +158,7 @@ def _of_mechanism(mechanism: Mechanism, delta: float, most: int, seed: int) -> C
         present, absent = simulated(mechanism, source=SeededSource(seed))
         return distinguish(present, absent, claim=mechanism, delta=delta, samples=samples, confidence=CONFIDENCE)
 
-    return Case(str(mechanism), run)
+    return Case(f"{type(mechanism).__name__}: {mechanism}", run)
 
 
 def _of_release(query: Any, delta: float, seed: int) -> Case:
@@ -120,8 +174,21 @@ def _of_release(query: Any, delta: float, seed: int) -> Case:
         ]
         return distinguish(*drawn, claim=query.mechanism, delta=delta, confidence=CONFIDENCE, bits=True)
 
-    said = "Count on a sample" if isinstance(query, hush.releases.OnSample) else type(query).__name__
-    return Case(f"release {said}: {query.mechanism}", run)
+    return Case(f"release {_said(query)}", run)
+
+
+def _said(query: Any) -> str:
+    """The query with what it was given."""
+    if isinstance(query, hush.releases.OnSample):
+        return f"{_said(query.query)} on {query.scheme}"
+    given = [(f.name, getattr(query, f.name)) for f in fields(query) if f.init and getattr(query, f.name) != f.default]
+    return f"{type(query).__name__}({', '.join(f'{name}={_plain(value)}' for name, value in given)})"
+
+
+def _plain(value: Any) -> str:
+    if isinstance(value, hush.releases.SmoothNoise):
+        return f"{type(value).__name__} with epsilon {value.mechanism.epsilon(delta=0.01).upper:.3g}"
+    return value.value if isinstance(value, hush.Relation) else str(value)
 
 
 def _flat(value: Any) -> Any:

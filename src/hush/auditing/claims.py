@@ -63,7 +63,8 @@ class Claim:
         p, q = np.asarray(true_positive, dtype=float), np.asarray(false_positive, dtype=float)
         if self.quantity == "mu":
             # Dong, Roth, Su 2022, eq. (6): the trade-off of mu-GDP is Phi(Phi^-1(1 - q) - mu)
-            return np.fmax(special.ndtri(p) - special.ndtri(q), 0.0)
+            with np.errstate(invalid="ignore"):  # both 0, or both 1: no evidence
+                return np.fmax(special.ndtri(p) - special.ndtri(q), 0.0)
         with np.errstate(divide="ignore", invalid="ignore"):
             there = np.log(np.maximum(p - self.delta, 0.0)) - np.log(q)
             back = np.log(np.maximum(1 - q - self.delta, 0.0)) - np.log1p(-p)

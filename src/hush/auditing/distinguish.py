@@ -208,12 +208,22 @@ def _outputs(name: str, given: Any) -> Array:
 
 
 def _worlds(present: Array, absent: Array) -> Worlds:
-    """Both as numbers, the infinite ones beyond all others; text becomes its place in the order of all texts."""
+    """Both as numbers, the infinite ones beyond all others; text becomes its place among the texts of the first halves.
+
+    Places among all texts would let the half that counts move the attacker's events.
+    """
     if present.shape[1:] != absent.shape[1:]:
         raise InvalidParameter("distinguish", "outputs of one shape", present=present.shape, absent=absent.shape)
     if present.dtype.kind in "US" or absent.dtype.kind in "US":
-        both = np.concatenate([present.astype(str), absent.astype(str)])
-        codes = np.unique(both, return_inverse=True)[1].reshape(both.shape).astype(float)
-        return codes[: len(present)], codes[len(present) :]
+        texts = [_text(world) for world in (present, absent)]
+        known = np.unique(np.concatenate([world[: len(world) // 2].ravel() for world in texts]))
+        # odd places are known texts, even ones lie between two of them
+        places = [np.searchsorted(known, t) + np.searchsorted(known, t, side="right") for t in texts]
+        return places[0].astype(float), places[1].astype(float)
     limit = math.sqrt(np.finfo(float).max) / 4  # squares and sums stay finite
     return tuple(np.clip(world.astype(float), -limit, limit) for world in (present, absent))  # type: ignore[return-value]
+
+
+def _text(world: Array) -> Array:
+    """Bytes letter by letter, whatever their encoding."""
+    return np.char.decode(world, "latin-1") if world.dtype.kind == "S" else world.astype(str)

@@ -150,14 +150,14 @@ def _advantage(present: Array, absent: Array, confidence: float) -> Estimate:
 
 def _rate_at(present: Array, absent: Array, rate: float, confidence: float) -> RateAt:
     rate = number("membership", "0 <= false_positive_rates <= 1", 0.0, 1.0, false_positive_rate=rate)
-    allowed = math.floor(rate * len(absent) + 1e-9)
+    allowed = len(absent) if rate >= 1 else min(math.floor(rate * len(absent) + 1e-9), len(absent) - 1)
     # the threshold is an order statistic of the non-members, and members are independent of it
     threshold = math.inf if rate >= 1 else absent[len(absent) - 1 - allowed]
     found = len(present) if rate >= 1 else int(np.count_nonzero(present > threshold))
     value = found / len(present)
     return RateAt(
         rate,
-        float(at_most(min(allowed, len(absent)), len(absent), 1 - confidence)),
+        float(at_most(allowed, len(absent), 1 - confidence)),
         Estimate(value, *two_sided(found, len(present), confidence)),
     )
 

@@ -19,12 +19,14 @@ from hush.mechanisms.allocation import Allocated
 from hush.mechanisms.batches import ShuffledBatches
 from hush.mechanisms.choice import Exponential, RandomizedResponse, ReportNoisyMax
 from hush.mechanisms.compose import Parallel, Repeat, Sequence
+from hush.mechanisms.descent import CyclicGradientDescent, NoisyGradientDescent
 from hush.mechanisms.fixed_size import FixedSize
 from hush.mechanisms.group import Group, Under
-from hush.mechanisms.iterate import NoisyGradientDescent, NoisyIteration
+from hush.mechanisms.iterate import NoisyIteration
 from hush.mechanisms.local import KaryResponse, LocalRandomizer
 from hush.mechanisms.mechanism import Mechanism, require
 from hush.mechanisms.noise import DiscreteGaussian, DiscreteLaplace, Gaussian, Laplace
+from hush.mechanisms.one_pass import OnePassGradientDescent, RandomStop
 from hush.mechanisms.posterior import BetaPosterior, GaussianPosterior
 from hush.mechanisms.reports import GaussianReport, LaplaceReport, UnaryEncoding
 from hush.mechanisms.sampling import Sampled, UnequalPoisson
@@ -196,6 +198,42 @@ def _(mechanism: NoisyGradientDescent, weight: Array, source: Source) -> Array:
         gradient = mechanism.loss.strong_convexity * place - weight * mechanism.loss.moved / mechanism.records
         place = place - step * (gradient + mechanism.noise * normal(source, len(weight)))
     return place
+
+
+@outputs.register
+def _(mechanism: CyclicGradientDescent, weight: Array, source: Source) -> Array:
+    """The same with the record in the last batch of every epoch."""
+    if mechanism.diameter < math.inf:
+        raise NotCovered(f"{mechanism}: runs are simulated without a projection")
+    place, step = np.zeros(len(weight)), mechanism.step_size
+    for taken in range(1, mechanism.epochs * mechanism.batches + 1):
+        moved = mechanism.loss.moved / mechanism.batch_size if taken % mechanism.batches == 0 else 0.0
+        gradient = mechanism.loss.strong_convexity * place - weight * moved
+        place = place - step * (gradient + mechanism.noise * normal(source, len(weight)))
+    return place
+
+
+@outputs.register
+def _(mechanism: OnePassGradientDescent, weight: Array, source: Source) -> Array:
+    """The record is the last one, which no later noise hides."""
+    return _passed(mechanism, weight, mechanism.records, source)[-1]
+
+
+@outputs.register
+def _(mechanism: RandomStop, weight: Array, source: Source) -> Array:
+    """The record is the first one, which every run sees; the stop is published."""
+    places = np.array(_passed(mechanism.run, weight, 1, source))
+    stops = np.minimum((uniform(source, len(weight)) * len(places)).astype(int), len(places) - 1)
+    return np.column_stack([stops, places[stops, np.arange(len(weight))]])
+
+
+def _passed(run: OnePassGradientDescent, weight: Array, record: int, source: Source) -> list[Array]:
+    """Every place of one pass, the record being the so-manieth."""
+    places = [np.zeros(len(weight))]
+    for taken in range(1, run.records + 1):
+        gradient = run.loss.strong_convexity * places[-1] - weight * (run.loss.moved if taken == record else 0.0)
+        places.append(places[-1] - run.step_size * (gradient + run.noise * normal(source, len(weight))))
+    return places[1:]
 
 
 # -- combinators -----------------------------------------------------------------------------------------------

@@ -11,7 +11,7 @@ import numpy as np
 from scipy import special
 
 from hush.curves.finite import FinitePair
-from hush.curves.multiset import Multiset, Profile, clone
+from hush.curves.multiset import Profile
 from hush.curves.pair import Interval, Pair, Share, agreed_epsilon, agreed_log_delta, exact
 from hush.curves.product import Mixed
 from hush.errors import InvalidParameter, NotCovered
@@ -179,48 +179,6 @@ def bit_pair(people: int, among_others: float, with_record: float) -> FinitePair
     q = np.add.reduceat(without, starts) * (1 + 1e-11)
     kept = (p > 1e-200) & (q > 1e-200)
     return FinitePair.of(p[kept], q[kept])
-
-
-@dataclass(frozen=True)
-class ApproximateClone:
-    """Any (eps0, delta0)-LDP randomizer, at the best point of one report's profile.
-
-    After Feldman, McMillan, Talwar 2021, Thm 3.8. R(x0) and R(x1) are within d = delta0/(e^eps0+1) of two that are
-    eps0-close (Dwork, Roth 2014, Lemma 3.17), and every other R(x) within e^-eps0 (delta0 + d) of one that has their
-    clones. So delta <= delta_clone + (1 + e^eps) (d + (n-1) e^-eps0 (delta0 + d)).
-    """
-
-    report: Pair
-    people: int
-
-    @cached_property
-    def _points(self) -> tuple[tuple[Multiset, float], ...]:
-        """(the clone of eps0, log of the distance of all reports from their replacements)."""
-        points = []
-        for target in (1e-2, 1e-4, 1e-5, 1e-6, 1e-7, 1e-8, 1e-10, 1e-13):
-            epsilon0 = max(self.report.epsilon(math.log(target / 20 / self.people), 1e-3)[1], 1e-4)
-            if epsilon0 > 30:
-                continue
-            log_delta0 = self.report.log_delta(epsilon0)[1]
-            near = 1 / (math.exp(epsilon0) + 1)
-            distance = near + (self.people - 1) * math.exp(-epsilon0) * (1 + near)
-            points.append((clone(epsilon0, self.people), log_delta0 + math.log(distance) + 1e-12))
-        return tuple(points)
-
-    def log_delta(self, epsilon: float, tolerance: float = 1e-9) -> Interval:
-        """The best point is where clone and charge are alike: one grows with eps0, the other falls. Any is valid."""
-        charge = math.log1p(math.exp(epsilon))
-        low, high, best = 0, len(self._points), 0.0
-        while low < high:
-            middle = (low + high) // 2
-            pair, log_distance = self._points[middle]
-            if log_distance + charge >= best:
-                low = middle + 1
-                continue
-            found = pair.log_delta(epsilon, max(tolerance, COARSE))[1]  # a bound this loose needs no more digits
-            best = min(best, float(np.logaddexp(found, log_distance + charge)))
-            low, high = (low, middle) if found > log_distance + charge else (middle + 1, high)
-        return -math.inf, best
 
 
 @dataclass(frozen=True)

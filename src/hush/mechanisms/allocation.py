@@ -112,7 +112,8 @@ class Allocated(Mechanism):
             "the mean of N(e_i/σ, I) over the steps i, against N(0, I), dominates: Chua et al. 2025 (balls and bins), "
             "Feldman, Shenfeld 2025; its likelihood ratio is a mean of lognormals, whose calls and puts are computed "
             "from its Laplace transform; rounds and epochs are composed",
-            "each record's step is uniform, independent of all else, and stays secret",
+            "each record's step is uniform, independent of all else, and stays secret; the number of steps does not "
+            "come from a private count of the data",
             (self.inner.derivation(),),
         )
 

@@ -7,6 +7,7 @@ from typing import Any
 
 import numpy as np
 
+from hush.curves.relation import Relation
 from hush.errors import InvalidParameter
 
 
@@ -62,3 +63,10 @@ def count(who: str, low: int, **field: Any) -> int:
 def delta_in_range(who: str, delta: object) -> float:
     """0 <= delta < 1."""
     return number(who, "0 <= delta < 1", 0.0, 1.0, high_open=True, delta=delta)
+
+
+def checked_relation(who: str, relation: object) -> Relation:
+    """The relation, if it is one."""
+    if not isinstance(relation, Relation):
+        raise InvalidParameter(who, "a hush.Relation", relation=relation)
+    return relation

@@ -15,7 +15,7 @@ from hush.curves.renyi_families import bounded_range
 from hush.curves.renyi_sampling import poisson_sample
 from hush.curves.segment import SegmentPair
 from hush.errors import InvalidParameter, NotCovered
-from hush.mechanisms.checks import count, number
+from hush.mechanisms.checks import checked_relation, count, number
 from hush.mechanisms.leaf import Leaf
 from hush.mechanisms.mechanism import Counts, Step, against_nothing, one_replaced, settled
 from hush.mechanisms.stated import PureDP
@@ -47,8 +47,7 @@ class RandomizedResponse(Leaf):
         truth_probability: float | None = None,
     ) -> None:
         who = "RandomizedResponse"
-        if not isinstance(relation, Relation):
-            raise InvalidParameter(who, "a hush.Relation", relation=relation)
+        checked_relation(who, relation)
         choices = count(who, 2, choices=choices)
         if (epsilon is None) == (truth_probability is None):
             raise InvalidParameter(
@@ -165,8 +164,7 @@ class Exponential(BoundedRange):
 
     def __init__(self, epsilon: float, relation: Relation = Relation.ADD_REMOVE) -> None:
         value = number("Exponential", "0 < epsilon <= 500", 0.0, 500.0, low_open=True, epsilon=epsilon)
-        if not isinstance(relation, Relation):
-            raise InvalidParameter("Exponential", "a hush.Relation", relation=relation)
+        checked_relation("Exponential", relation)
         object.__setattr__(self, "epsilon_", value)
         object.__setattr__(self, "relation", relation)
 
@@ -205,8 +203,7 @@ class ReportNoisyMax(BoundedRange):
         object.__setattr__(self, "scale", number("ReportNoisyMax", rule, 0.004, 1e9, scale=self.scale))
         if not isinstance(self.monotone, bool):
             raise InvalidParameter("ReportNoisyMax", "monotone to be True or False", monotone=self.monotone)
-        if not isinstance(self.relation, Relation):
-            raise InvalidParameter("ReportNoisyMax", "a hush.Relation", relation=self.relation)
+        checked_relation("ReportNoisyMax", self.relation)
         if self.monotone and self.relation is Relation.REPLACE:
             raise InvalidParameter("ReportNoisyMax", "monotone only under ADD_REMOVE", monotone=self.monotone)
 

@@ -12,6 +12,7 @@ from hush.curves.renyi import ZERO, RenyiCurve
 from hush.curves.renyi_sampling import poisson_sample
 from hush.curves.several import Largest
 from hush.errors import InvalidParameter, NotCovered
+from hush.mechanisms.around import Around
 from hush.mechanisms.checks import count
 from hush.mechanisms.mechanism import (
     IDENTITY,
@@ -73,7 +74,7 @@ def _sampled_curve(whole: Mechanism, removed: Counts, added: Counts) -> RenyiCur
 
 
 @dataclass(frozen=True)
-class Repeat(Mechanism):
+class Repeat(Around):
     """The same mechanism, with fresh randomness, a number of times."""
 
     inner: Mechanism
@@ -104,10 +105,6 @@ class Repeat(Mechanism):
         mixed = _sampled_curve(self, removed, added)
         return mixed if mixed is not None else self.times * self.inner.curve(removed, added)
 
-    @property
-    def curve_beats_pair(self) -> bool:
-        return self.inner.curve_beats_pair
-
     def attained(self, removed: Counts, added: Counts, alone: bool) -> tuple[Pair, ...]:
         if self.times == 0:
             return (IDENTITY,)
@@ -118,14 +115,6 @@ class Repeat(Mechanism):
 
     def likened(self, records: int, alone: bool) -> tuple[Pair, ...]:
         return _chosen([(self.inner.likened(records, False), self.times)]) if self.times else (IDENTITY,)
-
-    @property
-    def populations(self) -> frozenset[int]:
-        return self.inner.populations
-
-    @property
-    def no_secret_sample(self) -> str:
-        return self.inner.no_secret_sample
 
     def derivation(self) -> Step:
         return Step(

@@ -8,12 +8,13 @@ from hush.curves.pair import Pair
 from hush.curves.relation import Relation
 from hush.curves.renyi import RenyiCurve
 from hush.errors import InvalidParameter, NotCovered
-from hush.mechanisms.checks import count
+from hush.mechanisms.around import Around
+from hush.mechanisms.checks import checked_relation, count
 from hush.mechanisms.mechanism import Counts, Mechanism, Step
 
 
 @dataclass(frozen=True)
-class Group(Mechanism):
+class Group(Around):
     """The guarantee for `size` records at once, from the pair at that many records."""
 
     inner: Mechanism
@@ -41,23 +42,11 @@ class Group(Mechanism):
     def curve(self, removed: Counts, added: Counts) -> RenyiCurve:
         return self.inner.curve(self._spread(removed), self._spread(added))
 
-    @property
-    def curve_beats_pair(self) -> bool:
-        return self.inner.curve_beats_pair
-
     def attained(self, removed: Counts, added: Counts, alone: bool) -> tuple[Pair, ...]:
         return self.inner.attained(self._spread(removed), self._spread(added), alone)
 
     def likened(self, records: int, alone: bool) -> tuple[Pair, ...]:
         return self.inner.likened(records * self.size, alone)
-
-    @property
-    def populations(self) -> frozenset[int]:
-        return self.inner.populations
-
-    @property
-    def no_secret_sample(self) -> str:
-        return self.inner.no_secret_sample
 
     def derivation(self) -> Step:
         return Step(
@@ -72,7 +61,7 @@ class Group(Mechanism):
 
 
 @dataclass(frozen=True)
-class Under(Mechanism):
+class Under(Around):
     """The same mechanism, its guarantee stated for another relation."""
 
     inner: Mechanism
@@ -80,8 +69,7 @@ class Under(Mechanism):
 
     @classmethod
     def of(cls, inner: Mechanism, relation: Relation) -> Mechanism:
-        if not isinstance(relation, Relation):
-            raise InvalidParameter("under", "a hush.Relation", relation=relation)
+        checked_relation("under", relation)
         if inner.relation is relation:
             return inner
         if isinstance(inner, Under) and inner.inner.relation is relation:
@@ -99,10 +87,6 @@ class Under(Mechanism):
     def curve(self, removed: Counts, added: Counts) -> RenyiCurve:
         return self.inner.curve(removed, added)
 
-    @property
-    def curve_beats_pair(self) -> bool:
-        return self.inner.curve_beats_pair
-
     def attained(self, removed: Counts, added: Counts, alone: bool) -> tuple[Pair, ...]:
         return self.inner.attained(removed, added, alone)
 
@@ -111,14 +95,6 @@ class Under(Mechanism):
 
     def likened(self, records: int, alone: bool) -> tuple[Pair, ...]:
         return self.inner.likened(records, alone)
-
-    @property
-    def populations(self) -> frozenset[int]:
-        return self.inner.populations
-
-    @property
-    def no_secret_sample(self) -> str:
-        return self.inner.no_secret_sample
 
     def derivation(self) -> Step:
         return Step(

@@ -15,15 +15,9 @@ from hush.curves.pair import Pair
 from hush.curves.relation import Relation
 from hush.curves.segment import SegmentPair
 from hush.errors import InvalidParameter, NotCovered
-from hush.mechanisms.checks import count, number
+from hush.mechanisms.checks import checked_relation, count, number
 from hush.mechanisms.leaf import Leaf
 from hush.mechanisms.mechanism import Counts, Step, settled
-
-
-def _relation(who: str, relation: object) -> Relation:
-    if not isinstance(relation, Relation):
-        raise InvalidParameter(who, "a hush.Relation", relation=relation)
-    return relation
 
 
 def _sides(leaf: Leaf, removed: Counts, added: Counts, unit: float) -> tuple[dict[float, float], dict[float, float]]:
@@ -53,7 +47,7 @@ class Gaussian(Leaf):
         rule = "1e-6 <= noise_multiplier <= 1e9"
         value = number("Gaussian", rule, 1e-6, 1e9, noise_multiplier=self.noise_multiplier)
         object.__setattr__(self, "noise_multiplier", value)
-        _relation("Gaussian", self.relation)
+        checked_relation("Gaussian", self.relation)
 
     exact_mixture = True
 
@@ -99,7 +93,7 @@ class Laplace(Leaf):
 
     def __post_init__(self) -> None:
         object.__setattr__(self, "scale", number("Laplace", "0.002 <= scale <= 1e9", 0.002, 1e9, scale=self.scale))
-        _relation("Laplace", self.relation)
+        checked_relation("Laplace", self.relation)
 
     def at(self, removed: int, added: int) -> Pair:
         distance = self.steps(removed, added) / self.scale
@@ -157,7 +151,7 @@ class DiscreteGaussian(Leaf):
             self, "sigma", number("DiscreteGaussian", "0.2 <= sigma <= 10000", 0.2, 1e4, sigma=self.sigma)
         )
         object.__setattr__(self, "sensitivity", count("DiscreteGaussian", 1, sensitivity=self.sensitivity))
-        _relation("DiscreteGaussian", self.relation)
+        checked_relation("DiscreteGaussian", self.relation)
 
     exact_mixture = True
 
@@ -200,7 +194,7 @@ class DiscreteLaplace(Leaf):
         object.__setattr__(self, "sensitivity", count("DiscreteLaplace", 1, sensitivity=self.sensitivity))
         if self.sensitivity > 100_000:
             raise InvalidParameter("DiscreteLaplace", "sensitivity <= 100000", sensitivity=self.sensitivity)
-        _relation("DiscreteLaplace", self.relation)
+        checked_relation("DiscreteLaplace", self.relation)
 
     exact_mixture = True
 

@@ -15,16 +15,16 @@ from hush.curves.renyi import ZERO, RenyiCurve
 from hush.curves.stopping import random_stop_divergence, random_stop_groups
 from hush.errors import InvalidParameter, NotCovered
 from hush.mechanisms.checks import count
-from hush.mechanisms.iterate import LEAST_MU, ONLY_LAST, ConvexLoss, LastIterate, check_descent, gaussian_of
+from hush.mechanisms.descent import ConvexLoss, GradientDescent, check_descent
+from hush.mechanisms.iterate import LEAST_MU, ONLY_LAST, gaussian_of
 from hush.mechanisms.leaf import IN_ORDER, Leaf
 from hush.mechanisms.mechanism import IDENTITY, Counts, Mechanism, Step, settled
-from hush.numerics.law import UNIT
 
 RECORD_BY_RECORD = "Feldman, Mironov, Talwar, Thakurta 2018, Thm 23 (a Gaussian pair: Bok, Su, Altschuler 2024, Sec. 3)"
 
 
 @dataclass(frozen=True, kw_only=True)
-class OnePassGradientDescent(LastIterate):
+class OnePassGradientDescent(GradientDescent):
     """w -> Proj(w - step_size (gradient of record t + N(0, noise^2))) for t = 1, ..., records, from a public start.
 
     Early records are hidden by the noise of later steps, the last one is not: the guarantee for everyone is that of the
@@ -51,11 +51,6 @@ class OnePassGradientDescent(LastIterate):
         """How far a replaced record moves one step, over the step's noise."""
         return self.loss.moved / self.noise
 
-    @property
-    def gap(self) -> float:
-        """1 - c of every step."""
-        return iteration.descent_gap(self.step_size, self.loss.smoothness, self.loss.strong_convexity)
-
     def record_mu(self, record: int) -> Interval:
         """mu of one record alone: attained by some run, and exceeded by none."""
         place = count("record_mu", 1, record=record)
@@ -64,12 +59,11 @@ class OnePassGradientDescent(LastIterate):
         high = iteration.one_pass_mu(self.gap, self.records - place, self.ratio) * (1 + iteration.ROUNDING)
         if self.loss.strong_convexity > 0 and self.loss.lipschitz < math.inf:
             return 0.0, high  # quadratics are not Lipschitz: none is known to attain it
-        curved = self.step_size * self.loss.strong_convexity * (1 + 2 * UNIT)
-        if not curved <= 1:
+        if not self.curved <= 1:
             return 0.0, high
         # a record of the last batch of a pass over n batches, followed by maps x -> (1 - curved) x
-        low = iteration.linear_descent_mu(curved, self.records, 1, self.ratio)
-        return low * (1 - curved) ** (self.records - place) * (1 - iteration.ROUNDING), high
+        low = iteration.linear_descent_mu(self.curved, self.records, 1, self.ratio)
+        return low * (1 - self.curved) ** (self.records - place) * (1 - iteration.ROUNDING), high
 
     def record_epsilon(self, record: int, *, delta: float) -> Bound:
         """Epsilon for one record alone. It is no guarantee for everyone: do not report it as one."""

@@ -19,10 +19,11 @@ from hush.curves.multiset import (
     others_elsewhere,
 )
 from hush.curves.normal import NormalPair
+from hush.curves.normal_blanket import NormalBlanket
 from hush.curves.pair import Pair
 from hush.curves.relation import Relation
 from hush.curves.segment import SegmentPair
-from hush.curves.shuffled import ApproximateClone, Named
+from hush.curves.shuffled import Named
 from hush.errors import InvalidParameter
 from hush.mechanisms.checks import number
 from hush.mechanisms.local import (
@@ -202,11 +203,11 @@ class LaplaceReport(LocalRandomizer):
 class GaussianReport(LocalRandomizer):
     """Each person's number in [0, 1] with Gaussian noise of this deviation.
 
-    No epsilon bounds the loss of one report, so what holds for pure randomizers does not apply. What does is the
-    clone of (epsilon, delta)-LDP randomizers, which charges delta for every person.
+    No epsilon bounds the loss of one report, so what holds for pure randomizers does not apply. The privacy blanket
+    does: the lesser of the densities at 0 and at 1.
 
     >>> GaussianReport(deviation=4.0).shuffled(people=100_000).epsilon(delta=1e-6).upper
-    0.0...
+    0.0024...
     """
 
     deviation: float
@@ -224,7 +225,7 @@ class GaussianReport(LocalRandomizer):
         return NormalPair.shifted(1 / self.deviation)
 
     def above(self, people: int) -> Named:
-        return ("clone of (eps, delta)", ApproximateClone(self.report(), people)), ("unshuffled", Plain(self.report()))
+        return ("blanket", NormalBlanket(self.deviation, people)), ("unshuffled", Plain(self.report()))
 
     def listed(self, people: int) -> Named:
         return ()

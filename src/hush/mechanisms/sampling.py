@@ -21,6 +21,9 @@ from hush.randomness.source import Source, source_or_secure
 
 DATA_INDEPENDENT = "the scheme and its parameters do not depend on the data, and each step draws a fresh sample"
 
+PUBLIC_RATE = "the rate does not come from a private count of the data"
+"""Adding or removing a record changes that count, and with it a rate made of a batch size."""
+
 
 class Scheme(ABC):
     """A way to draw a random sample, or the batches of an epoch."""
@@ -201,9 +204,11 @@ class Poisson(OneSample):
 
     def theorem(self, relation: Relation) -> tuple[str, str]:
         text = "Zhu, Dong, Wang 2022, Thm 11: remove ((1-q)Q + qP, Q), add (P, (1-q)P + qQ), each composed on its own"
+        assumes = f"each record is drawn independently of all else, and the sample stays secret; {PUBLIC_RATE}"
         if relation is Relation.REPLACE:
             text = "each record taken with probability q on either side; joint convexity of the hockey stick"
-        return text, "each record is drawn independently of all else, and the sample stays secret"
+            assumes = "each record is drawn independently of all else, and the sample stays secret"
+        return text, assumes
 
     def __str__(self) -> str:
         return f"Poisson sampling at rate {self.rate:g}"

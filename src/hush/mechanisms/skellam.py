@@ -17,7 +17,7 @@ from hush.curves.renyi import ZERO, RenyiCurve
 from hush.curves.renyi_families import finite, skellam_vector
 from hush.curves.renyi_sampling import poisson_sample
 from hush.errors import InvalidParameter, NotCovered
-from hush.mechanisms.checks import count, number
+from hush.mechanisms.checks import checked_relation, count, number
 from hush.mechanisms.leaf import Leaf
 from hush.mechanisms.mechanism import Counts, Step, settled
 from hush.numerics.bessel import log_masses, log_ratios
@@ -53,8 +53,7 @@ class Skellam(Leaf):
         object.__setattr__(self, "sensitivity", count("Skellam", 1, sensitivity=self.sensitivity))
         if self.sensitivity > 10_000:
             raise InvalidParameter("Skellam", "sensitivity <= 10000", sensitivity=self.sensitivity)
-        if not isinstance(self.relation, Relation):
-            raise InvalidParameter("Skellam", "a hush.Relation", relation=self.relation)
+        checked_relation("Skellam", self.relation)
 
     def at(self, removed: int, added: int) -> Pair:
         shift = self._shift(removed, added)

@@ -17,17 +17,11 @@ from hush.curves.renyi import ZERO, RenyiCurve
 from hush.curves.renyi_sampling import poisson_sample
 from hush.curves.several import Largest
 from hush.errors import InvalidParameter, NotCovered
-from hush.mechanisms.checks import delta_in_range, number, positive
+from hush.mechanisms.checks import checked_relation, delta_in_range, number, positive
 from hush.mechanisms.leaf import Leaf
 from hush.mechanisms.mechanism import Counts, Mechanism, Step, settled
 
 AS_STATED = "the stated guarantee holds"
-
-
-def _relation(who: str, relation: object) -> Relation:
-    if not isinstance(relation, Relation):
-        raise InvalidParameter(who, "a hush.Relation", relation=relation)
-    return relation
 
 
 def _epsilon(who: str, value: object) -> float:
@@ -47,7 +41,7 @@ class PureDP(Leaf):
 
     def __init__(self, epsilon: float, relation: Relation = Relation.ADD_REMOVE) -> None:
         object.__setattr__(self, "epsilon_", _epsilon("PureDP", epsilon))
-        object.__setattr__(self, "relation", _relation("PureDP", relation))
+        object.__setattr__(self, "relation", checked_relation("PureDP", relation))
 
     def at(self, removed: int, added: int) -> Pair:
         total = self.steps(removed, added) * self.epsilon_
@@ -126,7 +120,7 @@ class ApproxDP(Leaf):
             raise InvalidParameter("ApproxDP", "at least one point", points=points)
         checked = sorted({(_epsilon("ApproxDP", e), delta_in_range("ApproxDP", d)) for e, d in given})
         object.__setattr__(self, "points", tuple(checked))
-        object.__setattr__(self, "relation", _relation("ApproxDP", relation))
+        object.__setattr__(self, "relation", checked_relation("ApproxDP", relation))
 
     def at(self, removed: int, added: int) -> Pair:
         size = self.steps(removed, added)
@@ -161,7 +155,7 @@ class GaussianDP(Leaf):
 
     def __post_init__(self) -> None:
         object.__setattr__(self, "mu", number("GaussianDP", "1e-9 <= mu <= 1e6", 1e-9, 1e6, mu=self.mu))
-        _relation("GaussianDP", self.relation)
+        checked_relation("GaussianDP", self.relation)
 
     def at(self, removed: int, added: int) -> Pair:
         return NormalPair.shifted(self.steps(removed, added) * self.mu)
@@ -210,7 +204,7 @@ class ZCDP(CurveLeaf):
 
     def __post_init__(self) -> None:
         object.__setattr__(self, "rho", positive("ZCDP", rho=self.rho))
-        _relation("ZCDP", self.relation)
+        checked_relation("ZCDP", self.relation)
 
     def curve_at(self, steps: int) -> RenyiCurve:
         return RenyiCurve.linear(steps * steps * self.rho)
@@ -239,7 +233,7 @@ class TCDP(CurveLeaf):
         rule = "1 < omega < infinity"
         value = number("TCDP", rule, 1.0, math.inf, low_open=True, high_open=True, omega=self.omega)
         object.__setattr__(self, "omega", value)
-        _relation("TCDP", self.relation)
+        checked_relation("TCDP", self.relation)
 
     def curve_at(self, steps: int) -> RenyiCurve:
         if steps > 1:
@@ -286,7 +280,7 @@ class RenyiDP(CurveLeaf):
         )
         object.__setattr__(self, "points", tuple(checked))
         object.__setattr__(self, "function", function)
-        object.__setattr__(self, "relation", _relation("RenyiDP", relation))
+        object.__setattr__(self, "relation", checked_relation("RenyiDP", relation))
 
     def curve_at(self, steps: int) -> RenyiCurve:
         if steps > 1:
@@ -327,7 +321,7 @@ class FromPair(Leaf):
         for name in ("remove", "add"):
             if not isinstance(getattr(self, name), Pair):
                 raise InvalidParameter("FromPair", "hush.curves.pair.Pair values", **{name: getattr(self, name)})
-        _relation("FromPair", self.relation)
+        checked_relation("FromPair", self.relation)
 
     @classmethod
     def of(cls, p: Sequence[float], q: Sequence[float], *, relation: Relation = Relation.ADD_REMOVE) -> FromPair:

@@ -35,12 +35,14 @@ ENOUGH = 2000
 class Trials:
     """So many independent trials; each has these values with these chances, and 0 otherwise.
 
-    One value is positive: what makes the sum exceed 0 is one kind of trial against all others.
+    Where tails are added, one value is positive: what makes the sum exceed 0 is one kind against all others.
     """
 
     count: int
     chances: tuple[float, ...]
     values: tuple[float, ...]
+    doubt: float = 0.0
+    """Relative error of the chances, beyond that of rounding them once."""
 
     @property
     def lively(self) -> list[tuple[float, float]]:
@@ -150,7 +152,10 @@ def _windowed(
 
 PEAKS = 3000
 """Returns of |M| to near its largest value that are summed explicitly, at the most."""
-MOST_NODES = 60_000
+MOST_NODES, MOST_TERMS = 60_000, 80_000
+"""Nodes of a line, and nodes times many values: where a line needs more, Chernoff's bound serves."""
+FREQUENT = 100
+"""Trials of a value from which on it makes |M|^n fall to nothing within a turn."""
 
 
 def along_line(trials: Trials, tolerance: float = 1e-10) -> Interval:
@@ -169,7 +174,13 @@ def along_line(trials: Trials, tolerance: float = 1e-10) -> Interval:
         total, size, missed = line.sum(step, math.ceil(min(PEAKS, missed / wanted)))
     error = alias + missed + size * 1e-13 + abs(total) * line.rounding
     low = math.log(total - error) + line.log_scale if total > error else -math.inf
-    return low, math.log(max(total, 0.0) + error) + line.log_scale
+    return low, min(math.log(max(total, 0.0) + error) + line.log_scale, line.log_chernoff)
+
+
+def log_chernoff(trials: Trials) -> float:
+    """An upper bound on log E(S)_+ without a sum: (s)_+ <= e^{cs}/(e c)."""
+    line = _Line.of(trials)
+    return line.log_chernoff if line else _markov(trials)
 
 
 def _markov(trials: Trials) -> float:
@@ -187,6 +198,7 @@ class _Line:
     chances: Array
     c: float
     weights: Array
+    doubt: float
 
     @classmethod
     def of(cls, trials: Trials) -> _Line | None:
@@ -205,11 +217,11 @@ class _Line:
             low, high = high, 4 * high
             if high * top > 300:
                 return None
-        for _ in range(40):
+        for _ in range(7):  # any line will do; near the least one no digits cancel
             middle = (low + high) / 2
             low, high = (middle, high) if slope(middle) < 0 else (low, middle)
         weight = chances * np.exp(high * (values - top))
-        return cls(n, values, chances, high, weight / weight.sum())
+        return cls(n, values, chances, high, weight / weight.sum(), trials.doubt)
 
     def log_moment(self, c: float) -> float:
         """n log M(c)."""
@@ -220,27 +232,31 @@ class _Line:
         return self.log_moment(self.c)
 
     @property
+    def log_chernoff(self) -> float:
+        """log E(S)_+ is at most this."""
+        return self.log_scale - 1 - math.log(self.c) + self.rounding
+
+    @property
     def rounding(self) -> float:
         """Relative effect of rounding chances and values to floats, at the scale and at the mean of the sum."""
-        return 1e-13 + 32 * UNIT * self.count * self.c * float((self.weights * np.abs(self.values)).sum())
+        moved = self.count * self.c * float((np.maximum(self.weights, self.chances) * np.abs(self.values)).sum())
+        return 1e-13 + (32 * UNIT + self.doubt) * moved
 
     def step(self) -> tuple[float, float]:
         """A step of the trapezoid rule, and a bound on its aliasing, both for the scaled integral."""
-        period, scale = 60 / self.c, self.log_scale
+        period = 60 / self.c
+        places = self.c * np.array([0.2, 0.4, 0.6, 0.8, 0.9, 1.1, 1.3, 1.6, 2.0, 3.0, 5.0, 8.0])
+        heights = [self.log_moment(float(c)) - self.log_scale - math.log(math.e * c) for c in places]
+        aliases = list(zip((places - self.c).tolist(), heights, strict=True))
+        most = self.count * float(self.values.max())
         for _ in range(60):
-            left = math.exp(-self.c * period)
-            behind = 2 * left * (1 / (math.e * self.c) + period)
-            exponents = []
-            for c in self.c * np.array([1.1, 1.3, 1.6, 2.0, 3.0, 5.0, 8.0]):
-                ratio = (c - self.c) * period
-                exponents.append(self.log_moment(float(c)) - scale - math.log(math.e * c) - ratio)
-            ahead = 2 * math.exp(min(min(exponents), 0.0)) if period < self.count * self.values.max() else 0.0
-            if behind + ahead < 1e-15 / self.c:
-                break
+            # (S - s)_+ <= e^{c'(S - s)}/(e c'), so the copy at s = +-period is at most e^{height - |c' - c| period}
+            behind = 2 * math.exp(min(min(h + move * period for move, h in aliases if move < 0), 0.0))
+            ahead = 2 * math.exp(min(min(h - move * period for move, h in aliases if move > 0), 0.0))
+            if behind + (ahead if period < most else 0.0) < 1e-15 / self.c:
+                return 2 * math.pi / period, behind + (ahead if period < most else 0.0)
             period *= 1.25
-        else:
-            return 2 * math.pi / period, math.inf
-        return 2 * math.pi / period, behind + ahead
+        return 2 * math.pi / period, math.inf
 
     def sum(self, step: float, periods: int) -> tuple[float, float, float]:
         """The trapezoid sum, the sum of its terms' sizes, and a bound on the terms that were left out."""
@@ -252,16 +268,20 @@ class _Line:
 
     def nodes(self, step: float, periods: int) -> tuple[Array, float]:
         """Places (whole multiples of the step, above 0) that matter, and a bound on the scaled sum over all others."""
-        top = int(np.argmax(self.values))
-        others = [j for j in range(len(self.values)) if j != top]
-        other = max(others, key=lambda j: float(self.weights[j]))
-        pair = self.weights[top] * self.weights[other] / (self.weights[top] + self.weights[other])
-        sharp = self.count * float(pair)
-        span = float(self.values[top] - self.values[other])
+        # any two values bound |M|: the likeliest one, and that which with it makes |M| fall fastest
+        heavy = int(np.argmax(self.weights))
+        pairs = self.weights * self.weights[heavy] / (self.weights + self.weights[heavy])
+        spans = np.abs(self.values - self.values[heavy])
+        frequent = self.count * pairs > FREQUENT
+        other = int(np.argmax(pairs * spans**2 * (frequent if np.any(frequent & (spans > 0)) else 1.0)))
+        sharp, span = self.count * float(pairs[other]), float(spans[other])
         turn = 2 * math.pi / span
         width = min(10 / math.sqrt(sharp), math.pi) if sharp > 0 else math.pi
         each = max(int(width / span / step) + 1, 1)
-        periods = max(1, min(periods, MOST_NODES // (2 * each + 1)))
+        most = MOST_NODES if len(self.values) <= 4 else MOST_TERMS // len(self.values)
+        if each > most:
+            return np.empty(0), math.inf
+        periods = max(1, min(periods, most // (2 * each + 1)))
         centres = np.rint(turn * np.arange(periods + 1) / step)
         places = np.unique((centres[:, None] + np.arange(-each, each + 1)).ravel())
         places = places[(places > 0) & (places * step < turn * (periods + 0.5))]

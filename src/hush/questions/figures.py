@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
+from functools import partial
 
 import numpy as np
 
@@ -17,15 +18,16 @@ from hush.questions.plan_rules import noise_limit, noise_ratio
 
 SETTING = "Laplace noise at equal ε, Poisson sampling at rate p\nε_p = log(1 + (exp(ε) − 1)/p)"
 RATIO = Axis("p·ε_p / ε (1: sampling is free)", domain=(0.0, 1.05))
+RATES = np.geomspace(1e-4, 1.0, 81).tolist()
+
+
+def _line(name: str, places: Sequence[float], value: Callable[[float], float]) -> Line:
+    return Line(name, tuple(places), tuple(map(value, places)))
 
 
 def ratio_against_rate() -> Chart:
     """The ratio against the sampling rate, for some ε."""
-    rates = np.geomspace(1e-4, 1.0, 81).tolist()
-    lines = [
-        Line(f"ε = {epsilon:g}", tuple(rates), tuple(noise_ratio(p, epsilon) for p in rates))
-        for epsilon in (0.01, 0.1, 1.0, 2.0)
-    ]
+    lines = [_line(f"ε = {e:g}", RATES, lambda rate, e=e: noise_ratio(rate, e)) for e in (0.01, 0.1, 1.0, 2.0)]
     said = f"{SETTING}; add or remove one record"
     return Chart("What sampling keeps, by rate", said, Axis("sampling rate p", log=True), RATIO, tuple(lines))
 
@@ -33,19 +35,15 @@ def ratio_against_rate() -> Chart:
 def ratio_against_epsilon() -> Chart:
     """The ratio against ε, for some rates."""
     epsilons = np.geomspace(1e-4, 10.0, 81).tolist()
-    lines = [
-        Line(f"p = {rate:g}", tuple(epsilons), tuple(noise_ratio(rate, e) for e in epsilons))
-        for rate in (0.5, 0.1, 0.01, 0.001)
-    ]
+    lines = [_line(f"p = {p:g}", epsilons, partial(noise_ratio, p)) for p in (0.5, 0.1, 0.01, 0.001)]
     said = f"{SETTING}; add or remove one record"
     return Chart("What sampling keeps, by ε", said, Axis("ε, nats", log=True), RATIO, tuple(lines))
 
 
 def ratio_for_proportional_epsilon() -> Chart:
     """The ratio against the rate where ε = c p, with the limits log(1 + c)/c."""
-    rates = np.geomspace(1e-4, 1.0, 81).tolist()
     lines = [
-        Line(f"c = {c:g}, limit {math.log1p(c) / c:.3f}", tuple(rates), tuple(noise_ratio(p, c * p) for p in rates))
+        _line(f"c = {c:g}, limit {math.log1p(c) / c:.3f}", RATES, lambda rate, c=c: noise_ratio(rate, c * rate))
         for c in (0.2, 0.5, 2.0, 5.0)
     ]
     said = "ε = c·p, Poisson sampling at rate p; as p goes to 0 it falls to log(1 + c)/c"
@@ -55,8 +53,7 @@ def ratio_for_proportional_epsilon() -> Chart:
 def noise_factor() -> Chart:
     """c/log(1 + c): how much more noise sampling costs at most where ε ≤ c p."""
     constants = np.linspace(0.0, 10.0, 101).tolist()
-    factors = tuple(noise_limit(c) for c in constants)
-    lines = (Line("c / log(1 + c)", tuple(constants), factors),)
+    lines = (_line("c / log(1 + c)", constants, noise_limit),)
     said = "Laplace noise on a Poisson sample of rate p, against no sample, at equal ε ≤ c·p"
     x, y = Axis("c = ε / p"), Axis("noise, times that without a sample", domain=(0.0, 4.5))
     return Chart("How much more noise sampling costs", said, x, y, lines)

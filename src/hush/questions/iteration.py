@@ -7,7 +7,8 @@ from dataclasses import dataclass
 
 from hush.errors import InvalidParameter
 from hush.mechanisms.checks import delta_in_range
-from hush.mechanisms.iterate import CyclicGradientDescent, LastIterate
+from hush.mechanisms.descent import CyclicGradientDescent
+from hush.mechanisms.iterate import LastIterate
 from hush.mechanisms.mechanism import Mechanism
 from hush.mechanisms.one_pass import OnePassGradientDescent, RandomStop
 from hush.questions.rounding import rounded_down, rounded_up

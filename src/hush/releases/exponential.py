@@ -8,8 +8,7 @@ from fractions import Fraction
 import numpy as np
 
 from hush.curves.relation import Relation
-from hush.errors import InvalidParameter
-from hush.mechanisms.checks import number
+from hush.mechanisms.checks import checked_relation, number
 from hush.mechanisms.choice import Exponential
 from hush.mechanisms.mechanism import Mechanism
 from hush.releases.lattice import Lattice
@@ -47,8 +46,7 @@ class Quantile(Query):
         object.__setattr__(self, "p", number(who, "0 <= p <= 1", 0.0, 1.0, p=self.p))
         rule = "1e-9 <= epsilon <= 500"
         object.__setattr__(self, "epsilon", number(who, rule, 1e-9, 500.0, epsilon=self.epsilon))
-        if not isinstance(self.relation, Relation):
-            raise InvalidParameter(who, "a hush.Relation", relation=self.relation)
+        checked_relation(who, self.relation)
         object.__setattr__(self, "bounds", tuple(self.bounds) if isinstance(self.bounds, list) else self.bounds)
         Lattice.within(self.bounds, step=self.step, who=who)
 

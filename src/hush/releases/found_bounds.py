@@ -9,7 +9,7 @@ import numpy as np
 
 from hush.curves.relation import Relation
 from hush.errors import InvalidParameter
-from hush.mechanisms.checks import number
+from hush.mechanisms.checks import checked_relation, number
 from hush.mechanisms.mechanism import Mechanism
 from hush.mechanisms.noise import DiscreteLaplace
 from hush.randomness.additive import add_discrete_laplace, scale_for
@@ -45,8 +45,7 @@ class Bounds(Query):
         number("Bounds", rule, 0.0, 1.0, low_open=True, high_open=True, failure=self.failure)
         if isinstance(self.powers, bool) or not isinstance(self.powers, int) or not 1 <= self.powers <= 880:
             raise InvalidParameter("Bounds", "a whole number 1 <= powers <= 880", powers=self.powers)
-        if not isinstance(self.relation, Relation):
-            raise InvalidParameter("Bounds", "a hush.Relation", relation=self.relation)
+        checked_relation("Bounds", self.relation)
 
     @property
     def _moved(self) -> int:

@@ -11,7 +11,7 @@ import numpy as np
 
 from hush.curves.relation import Relation
 from hush.errors import InvalidParameter
-from hush.mechanisms.checks import number
+from hush.mechanisms.checks import checked_relation, number
 from hush.mechanisms.choice import Exponential
 from hush.mechanisms.mechanism import Mechanism
 from hush.randomness.source import Source
@@ -58,8 +58,7 @@ class Quantiles(Query):
         object.__setattr__(
             self, "epsilon", number("Quantiles", "1e-8 <= epsilon <= 500", 1e-8, 500.0, epsilon=self.epsilon)
         )
-        if not isinstance(self.relation, Relation):
-            raise InvalidParameter("Quantiles", "a hush.Relation", relation=self.relation)
+        checked_relation("Quantiles", self.relation)
         self._lattice()
 
     def _lattice(self) -> Lattice:

@@ -13,7 +13,7 @@ from scipy import special
 
 from hush.curves.relation import Relation
 from hush.errors import InvalidParameter
-from hush.mechanisms.checks import number
+from hush.mechanisms.checks import checked_relation, number
 from hush.mechanisms.mechanism import Mechanism
 from hush.mechanisms.noise import Gaussian, Laplace
 from hush.questions.calibrate import calibrate
@@ -54,8 +54,7 @@ class NoisyQuery(Query):
 
     def __post_init__(self) -> None:
         who = type(self).__name__
-        if not isinstance(self.relation, Relation):
-            raise InvalidParameter(who, "a hush.Relation", relation=self.relation)
+        checked_relation(who, self.relation)
         given = {n: v for n in ("epsilon", "noise_multiplier", "rho") if (v := getattr(self, n)) is not None}
         rule = "one of epsilon (with or without delta), noise_multiplier and rho"
         if len(given) != 1 or (self.delta is not None and self.epsilon is None):

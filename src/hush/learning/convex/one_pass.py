@@ -19,7 +19,7 @@ from hush.learning.convex.plan import (
     normal_noise,
 )
 from hush.learning.convex.rows import Records
-from hush.mechanisms.iterate import ConvexLoss
+from hush.mechanisms.descent import ConvexLoss
 from hush.mechanisms.one_pass import OnePassGradientDescent
 from hush.mechanisms.stated import PureDP
 from hush.randomness.source import Source
