@@ -9,6 +9,7 @@ from pathlib import Path
 import numpy as np
 import pytest
 import torch
+from safetensors import safe_open
 from safetensors.torch import load_file, save_file
 from torch import nn
 from torch.nn import functional as F
@@ -312,3 +313,24 @@ def test_plans_survive_json_and_edits_are_seen() -> None:
     edited = json.loads(POISSON.to_json()) | {"noise_multiplier": 3.0}
     with pytest.raises(hush.InvalidParameter, match="mechanism"):
         hush.train_plan_from_json(json.dumps(edited))
+
+
+@pytest.mark.parametrize(
+    "edit", [{"numbers": "x"}, {"groups": 5}, {"numbers": {"optimizer.x.y": 1}}, {"numbers": {"optimizer.1": 1}}]
+)
+def test_an_edited_header_is_a_named_error_and_words_are_not_private(tmp_path: Path, edit: dict) -> None:
+    plan = hush.train_plan(examples=20, batch_size=10, epochs=1, epsilon=3.0, delta=1e-3)
+    data = torch.randn(20, 3), torch.zeros(20, dtype=torch.long)
+
+    def run(**given: object) -> object:
+        return fit(nn.Linear(3, 2), data, plan, loss=nn.functional.cross_entropy, max_norm=1.0, **given)
+
+    run(save_to=tmp_path / "run")
+    with safe_open(tmp_path / "run", framework="pt") as file:
+        header = json.loads(file.metadata()["hush"])
+        tensors = {name: file.get_tensor(name) for name in file.keys()}
+    save_file(tensors, tmp_path / "edited", metadata={"hush": json.dumps({**header, **edit})})
+    with pytest.raises(hush.InvalidParameter):
+        run(resume_from=tmp_path / "edited")
+    save_file(tensors, tmp_path / "edited", metadata={"hush": json.dumps({**header, "private": "no"})})
+    assert not run(resume_from=tmp_path / "edited").private

@@ -75,7 +75,7 @@ def kinds(deviation: float, cap: float) -> tuple[tuple[float, ...], Array]:
     u is cut, for which the chance `cap` is to be added to delta, and v is lowered.
 
     >>> chances, losses = kinds(1.0, 1e-10)
-    >>> round(2 * sum(chances), 9), round(2 * special.ndtr(-0.5), 9)
+    >>> round(2 * sum(chances), 9), round(2 * float(special.ndtr(-0.5)), 9)
     (0.617075077, 0.617075077)
     """
     half = 0.5 / deviation

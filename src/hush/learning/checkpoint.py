@@ -58,18 +58,19 @@ class Checkpoint:
         if plan != self.plan or header["max_norm"] != self.max_norm:
             rule = f"the plan and the max_norm that the checkpoint was made with ({plan}; {header['max_norm']})"
             raise InvalidParameter("resume_from", rule, plan=str(self.plan), max_norm=self.max_norm)
-        state: dict[int, dict[str, Any]] = {}
-        for place, value in {**tensors, **header["numbers"]}.items():
-            if place.startswith("optimizer."):
-                _, key, name = place.split(".", 2)
-                state.setdefault(int(key), {})[name] = value
+        step = self.plan.checked_start(header["step"])
         model = {name.removeprefix("model."): v for name, v in tensors.items() if name.startswith("model.")}
         try:
+            state: dict[int, dict[str, Any]] = {}
+            for place, value in {**tensors, **header["numbers"]}.items():
+                if place.startswith("optimizer."):
+                    _, key, name = place.split(".", 2)
+                    state.setdefault(int(key), {})[name] = value
             self.model.load_state_dict(model)
             self.optimizer.load_state_dict({"state": state, "param_groups": header["groups"]})
-        except (RuntimeError, ValueError, KeyError) as error:
+        except (RuntimeError, ValueError, KeyError, TypeError) as error:
             raise InvalidParameter("resume_from", "a checkpoint of this model and optimizer", path=str(path)) from error
-        return self.plan.checked_start(header["step"]), bool(header["private"])
+        return step, header["private"] is True
 
 
 def _safetensors() -> Any:
@@ -89,7 +90,7 @@ def _read(path: str | PathLike[str]) -> tuple[dict[str, Any], dict[str, Tensor]]
         with safe_open(path, framework="pt") as file:
             header = json.loads((file.metadata() or {})[HEADER])
             tensors = {name: file.get_tensor(name) for name in file.keys()}
-    except (SafetensorError, KeyError, ValueError, OSError) as error:
+    except (SafetensorError, KeyError, ValueError, OSError, RecursionError) as error:
         raise InvalidParameter("resume_from", rule, path=str(path)) from error
     fields = {"version", "step", "max_norm", "private", "plan", "numbers", "groups"}
     if not isinstance(header, dict) or set(header) != fields or header["version"] != 1:

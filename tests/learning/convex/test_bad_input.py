@@ -199,8 +199,15 @@ def test_a_hole_among_labels_has_no_influence(hole) -> None:
 def test_no_error_shows_a_value(value) -> None:
     rows = np.array([[1.0, 0.0], [0.0, value]], dtype=object)
     model = learning.LogisticRegression(data_norm=1.0, classes=[0, 1])
-    with pytest.raises(hush.InvalidParameter) as raised:
-        model.fit(rows, [0, 1])
-    assert str(value) not in str(raised.value)
-    assert raised.value.__cause__ is None
-    assert raised.value.__suppress_context__
+    for fitted in (model, learning.BaggingClassifier(model, members=2, scheme=hush.Poisson(rate=0.5))):
+        with pytest.raises(hush.InvalidParameter) as raised:
+            fitted.fit(rows, [0, 1])
+        assert str(value) not in str(raised.value)
+        assert raised.value.__cause__ is None
+        assert raised.value.__suppress_context__
+
+
+def test_objective_refuses_an_epsilon_that_its_curve_cannot_hold() -> None:
+    model = learning.LogisticRegression(data_norm=1.0, classes=[0, 1], epsilon=600, examples=4, method="objective")
+    with pytest.raises(hush.InvalidParameter, match="epsilon <= 500"):
+        model.fit(np.eye(2), [0, 1])

@@ -9,7 +9,7 @@ import numpy as np
 
 from hush.curves.relation import Relation
 from hush.errors import InvalidParameter, NotInstalled
-from hush.learning.convex.estimators import OBSERVED, PrivateClassifier
+from hush.learning.convex.estimators import OBSERVED, PrivateClassifier, checked_data
 from hush.mechanisms.checks import count, number, positive
 from hush.mechanisms.mechanism import Mechanism
 from hush.mechanisms.sampling import OneSample
@@ -18,7 +18,7 @@ from hush.randomness.source import Source, source_or_secure
 
 try:
     from sklearn.base import BaseEstimator, ClassifierMixin, clone
-    from sklearn.utils.validation import check_consistent_length, check_is_fitted, column_or_1d, validate_data
+    from sklearn.utils.validation import check_is_fitted, validate_data
 except ImportError:
     raise NotInstalled("An ensemble in scikit-learn's style", "scikit-learn", "learn") from None
 
@@ -72,9 +72,7 @@ class BaggingClassifier(ClassifierMixin, BaseEstimator):
     def fit(self, X: Array, y: Array) -> BaggingClassifier:
         """Calibrate without the data, then draw a sample a member and train on it."""
         base, members, scheme = self._checked()
-        table: Array = validate_data(self, X, dtype=np.float64, ensure_all_finite=False, ensure_min_samples=0)
-        labels: Array = column_or_1d(y, warn=True)
-        check_consistent_length(table, labels)
+        table, labels = checked_data(self, X, y)
         source = source_or_secure(self.source)
         if not source.private:
             source = copy.deepcopy(source)

@@ -99,16 +99,7 @@ class PrivateLinearModel(BaseEstimator):
         """Table and targets of the right shapes and types; what values they hold raises nothing."""
         if y is None:
             raise ValueError(f"{type(self).__name__} requires y to be passed, but the target y is None")
-        try:
-            table = validate_data(self, X, dtype=np.float64, ensure_all_finite=False, ensure_min_samples=0)
-            targets = column_or_1d(y, warn=True, dtype=dtype)
-        except (ValueError, OverflowError) as error:
-            if "convert" not in str(error):
-                raise
-            # the message would show the value
-            raise InvalidParameter(type(self).__name__, "columns of numbers", dtype="object") from None
-        check_consistent_length(table, targets)
-        return table, targets
+        return checked_data(self, X, y, dtype)
 
     def _trained(self, table: Array, usable: Array, targets: Array, scores: int) -> Array:
         """Weights for rows in units of data_norm, after every check of parameters and before any other draw."""
@@ -313,6 +304,19 @@ class LinearRegression(RegressorMixin, PrivateLinearModel):
     def predict(self, X: Array) -> Array:
         """Predicted targets."""
         return self._scores(X)[:, 0]
+
+
+def checked_data(model: BaseEstimator, X: Array, y: Array, dtype: Any = None) -> tuple[Array, Array]:
+    """Rows and targets as arrays; scikit-learn's own message for what is no number would show the value."""
+    try:
+        table = validate_data(model, X, dtype=np.float64, ensure_all_finite=False, ensure_min_samples=0)
+        targets = column_or_1d(y, warn=True, dtype=dtype)
+    except (ValueError, OverflowError) as error:
+        if "convert" not in str(error):
+            raise
+        raise InvalidParameter(type(model).__name__, "columns of numbers", dtype="object") from None
+    check_consistent_length(table, targets)
+    return table, targets
 
 
 def placed(labels: Array, classes: Array) -> tuple[Array, Array]:

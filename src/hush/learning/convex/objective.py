@@ -22,6 +22,7 @@ from hush.learning.convex.plan import (
 )
 from hush.learning.convex.rows import LARGEST_NORM, Records
 from hush.learning.convex.solver import minimiser
+from hush.mechanisms.checks import number
 from hush.mechanisms.mechanism import Mechanism
 from hush.mechanisms.stated import ApproxDP, GaussianDP, PureDP
 from hush.randomness.source import Source
@@ -30,6 +31,7 @@ Array: TypeAlias = Any
 
 SHARE_OF_CURVATURE = 0.25
 """The most of epsilon that may go to the change of the Hessian; a larger Λ makes it less."""
+MOST_EPSILON = 500.0
 POINTS = np.concatenate([np.geomspace(0.2, 1, 20)[:-1], [1.0], np.geomspace(1, 4, 20)[1:]])
 """Where the curve of the guarantee is stated, in units of the epsilon that is left for the noise."""
 
@@ -48,6 +50,8 @@ class Objective(Method):
     joint = False
 
     def plan(self, task: Task) -> Plan:
+        if task.delta > 0:  # what a stated curve can hold
+            number("Objective", f"epsilon <= {MOST_EPSILON:g}", 0.0, MOST_EPSILON, epsilon=task.epsilon)
         noise = Noise.of(task)
         slope = task.loss.largest_slope * LARGEST_NORM
         tilt = noise.scale * (2 * task.columns + 40)
@@ -107,7 +111,7 @@ class Noise:
         shift = GaussianDP(slope / self.scale * math.sqrt(scores) * (1 + 1e-12))
         deltas = [min(1.0, 2.0**scores * shift.delta(epsilon=left * float(u)).upper) for u in POINTS]
         points = [(fixed + left * float(u) if u != 1 else task.epsilon, d) for u, d in zip(POINTS, deltas, strict=True)]
-        return ApproxDP(points=[(e, d) for e, d in points if d < 1 and e <= 500])
+        return ApproxDP(points=[(e, d) for e, d in points if d < 1 and e <= MOST_EPSILON])
 
 
 def _curvature(task: Task, ridge: float) -> float:
