@@ -25,15 +25,22 @@ class Convolved:
     at_infinity: float
     """P-mass of an infinite loss among them."""
     sure: float
-    """Largest epsilon that is exceeded wherever one of the losses lies past the end of its lattice."""
+    """Largest epsilon that is exceeded wherever the sum lies past the end of its lattice."""
+    early: float
+    """At most so much of the infinite mass lies past the end of one part's lattice, the others being anywhere."""
+    sure_early: float
+    """Largest epsilon that is exceeded there: that end, and the first losses of the others."""
 
     def log_delta(self, epsilon: float, side: int) -> float:
         """Bound on log delta(epsilon) from one side: -1 below, +1 above."""
         start = int(np.searchsorted(self.losses, epsilon, side="right"))
         gap = self.losses[start:] - epsilon
-        value = (dot(self.mass[start:], -np.expm1(-gap)) + 1e-310) * (1 + side * 1e-10)
+        value = (dot(self.mass[start:], -np.expm1(-gap)) + side * 1e-310) * (1 + side * 1e-10)
         if side > 0 or epsilon <= self.sure:
-            value += self.at_infinity * (1 + side * 1e-10)
+            sure = (
+                self.at_infinity if side > 0 or epsilon <= self.sure_early else max(self.at_infinity - self.early, 0.0)
+            )
+            value += sure * (1 + side * 1e-10)
         return min(math.log(value), 0.0) if value > 1e-305 else -math.inf if side < 0 else -700.0
 
 
@@ -46,11 +53,14 @@ def convolve(laws: Sequence[tuple[LatticeLaw, int]], step: float, points: int) -
             total = _joined(total, power, step, points) if rest % 2 else total
             rest //= 2
             power = _joined(power, power, step, points) if rest else power
+    ends = [len(law.mass) for law, _ in laws if law.at_infinity > 0]
     return Convolved(
         total.first + step * np.arange(len(total.mass)),
         total.mass,
         total.at_infinity,
         total.first + step * (points - 2),
+        sum(n * law.at_infinity for law, n in laws),
+        total.first + step * (min([points, *ends]) - 2),
     )
 
 

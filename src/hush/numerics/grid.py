@@ -129,7 +129,8 @@ def _contract(left: Array, right: Array, shrink: float) -> Array:
         mass[1:-2] += near
         mass[2:-1] += far
         base = near + far * shrink
-        bend = near * far * (1 - shrink) / np.where(base > 0, base, 1.0)
+        # far / base first: the product of two masses below 1e-154 would vanish
+        bend = near * (far / np.where(base > 0, base, 1.0)) * (1 - shrink)
         depth = np.zeros(len(mass))
         depth[1:-2] = bend
         depth[2:-1] = np.maximum(depth[2:-1], bend)
