@@ -92,3 +92,11 @@ def test_a_useless_point_changes_nothing() -> None:
     alone, both = stated_points([0.1146], [3e-7]), stated_points([0.1146, 0.2909], [3e-7, 0.03774])
     for epsilon in np.linspace(-0.5, 0.5, 21):
         assert delta(both, float(epsilon))[1] == pytest.approx(delta(alone, float(epsilon))[1], abs=1e-12)
+
+
+def test_many_points_down_to_tiny_deltas_keep_both_masses() -> None:
+    """A mass of 1e-17 too much at a loss of -35 would be a Q-mass of 8%."""
+    epsilons = np.geomspace(2.5, 38.0, 39)
+    pair = stated_points(epsilons, np.exp(-0.5 * (epsilons / 1.8) ** 2))
+    assert pair.mass.sum() + pair.at_infinity == pytest.approx(1, abs=1e-12)
+    assert pair.q_mass.sum() + pair.at_minus_infinity == pytest.approx(1, abs=1e-12)

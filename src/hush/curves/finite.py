@@ -230,4 +230,16 @@ def stated_points(epsilons: Sequence[float], deltas: Sequence[float]) -> FiniteP
         delta = points[0.0]
         return FinitePair(np.zeros(1), np.array([1 - delta]), delta, delta, 1.0)
     ordered = np.array(sorted(points))
-    return FinitePair.from_profile(ordered, np.array([points[e] for e in ordered]))
+    return _mirrored(FinitePair.from_profile(ordered, np.array([points[e] for e in ordered])))
+
+
+def _mirrored(pair: FinitePair) -> FinitePair:
+    """A pair that is its own swap, made anew of its losses above 0: the others are differences of near numbers."""
+    above = pair.losses > 0
+    losses, mass, level = pair.losses[above], pair.mass[above], pair.losses == 0
+    return FinitePair._sorted(
+        np.concatenate([-losses[::-1], pair.losses[level], losses]),
+        np.concatenate([(mass * np.exp(-losses))[::-1], pair.mass[level], mass]),
+        pair.at_infinity,
+        pair.at_infinity,
+    )
