@@ -201,6 +201,8 @@ def sampled(random: Random, inner: Mechanism) -> Mechanism:
     elif numbers:
         chosen = hush.ShuffledBatches(random.randint(1, 50))
     if inner.no_secret_sample and not isinstance(chosen, hush.Allocation):
+        if numbers and isinstance(chosen, hush.ShuffledBatches):  # known batches of no fixed number of records
+            return inner
         chosen = hush.Revealed(chosen)
     return inner.on(chosen)
 
