@@ -51,13 +51,14 @@ class Together:
 
     def bound(self, ranked: Array) -> tuple[float, Guesses]:
         """The best bound, and the guesses that say most against it."""
-        found = []
+        found, best = 0.0, (0, 0)
         for name, (walk, error) in self.walks.items():
             wrong = wrong_on_the_way(ranked, walk.numbers, both=name == "both")
-            bound = walk.bound(wrong, error=error)
-            number = walk.likeliest(wrong, bound)
-            found.append((bound, (number - number // 2, number // 2) if name == "both" else (number, 0)))
-        return max(found, key=lambda pair: pair[0])
+            higher = walk.bound(wrong, error=error, above=found)
+            if higher > found or best == (0, 0):
+                number = walk.likeliest(wrong, higher)
+                found, best = higher, (number - number // 2, number // 2) if name == "both" else (number, 0)
+        return found, best
 
     def is_evidence(self, ranked: Array) -> bool:
         """Whether the bound exceeds 0."""

@@ -55,10 +55,10 @@ class Walk:
         tried = np.array(numbers)
         return cls(tried, np.minimum(tried / expected, expected / tried), canaries, delta)
 
-    def bound(self, wrong: Array, *, error: float) -> float:
-        """The largest epsilon such that it and all below are rejected; 0 where none is."""
+    def bound(self, wrong: Array, *, error: float, above: float = 0.0) -> float:
+        """An epsilon such that it and all below are rejected; 0 where none is, or none that exceeds `above`."""
         least = self.least(error)
-        if not self.is_evidence(wrong, error=error):
+        if not self.is_evidence(wrong, error=error) or (above > least and self.chance(wrong, above, above) > error):
             return 0.0
         low, step = max(least, self._by_shares(wrong, error, least)), 0.25
         finest = 1 / (32 * math.sqrt(self.canaries))
@@ -136,14 +136,13 @@ def most_wrong(levels: Array, numbers: Array, rate: float) -> Array:
     array([-1,  1])
     """
     with np.errstate(invalid="ignore"):
-        most = np.nan_to_num(np.floor(special.bdtrik(levels, numbers, rate)), nan=-1.0)
-    most = np.clip(most, -1, numbers)
-    # the inverse is a float: one wrong guess more or fewer is decided by the chance itself
-    for _ in range(3):
-        further = np.minimum(most + 1, numbers)
-        most = np.where(special.bdtr(further, numbers, rate) <= levels, further, most)
-    for _ in range(4):
-        most = np.where((most >= 0) & (special.bdtr(np.maximum(most, 0), numbers, rate) > levels), most - 1, most)
+        found = np.floor(special.bdtrik(levels, numbers, rate))
+    most = np.where(levels >= 1, numbers, np.clip(np.nan_to_num(found, nan=-1.0), -1, numbers))
+    # the inverse is a float, and fails for some: the chance itself decides
+    while np.any(more := (most < numbers) & (special.bdtr(np.minimum(most + 1, numbers), numbers, rate) <= levels)):
+        most = most + more
+    while np.any(fewer := (most >= 0) & (special.bdtr(np.maximum(most, 0), numbers, rate) > levels)):
+        most = most - fewer
     return most.astype(int)
 
 
@@ -153,10 +152,12 @@ def crossing(numbers: Array, allowed: Array, rate: float) -> float:
     >>> crossing(np.array([2, 4]), np.array([0, 1]), 0.5)
     0.375...
     """
-    lowest, mass, passed, chance = 0, np.ones(1), 0, 0.0
-    for number, most in zip(numbers.tolist(), allowed.tolist(), strict=True):
-        start, steps = _binomial(number - passed, rate)
-        mass, lowest, passed = np.convolve(mass, steps), lowest + start, number
+    lowest, mass, chance = 0, np.ones(1), 0.0
+    added = np.diff(numbers, prepend=0).tolist()
+    laws = {trials: _binomial(trials, rate) for trials in set(added)}
+    for trials, most in zip(added, allowed.tolist(), strict=True):
+        start, steps = laws[trials]
+        mass, lowest = np.convolve(mass, steps), lowest + start
         crossed = max(most + 1 - lowest, 0)
         chance += float(mass[:crossed].sum())
         mass, lowest = mass[crossed:], lowest + crossed
