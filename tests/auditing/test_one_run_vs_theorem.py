@@ -60,8 +60,8 @@ def test_chance_vs_terms(right: int, guesses: int, epsilon: float, delta: float)
 
 
 def test_chance_grows_with_epsilon() -> None:
-    for right, guesses, delta in ((60, 100, 1e-3), (95, 100, 1e-5), (3, 40, 0.1), (40, 40, 0.01)):
-        found = chance_of(right, guesses, 200, epsilon=np.linspace(0, 64, 500), delta=delta)
+    for correct, guesses, delta in ((60, 100, 1e-3), (95, 100, 1e-5), (3, 40, 0.1), (40, 40, 0.01)):
+        found = chance_of(correct, guesses, 200, epsilon=np.linspace(0, 64, 500), delta=delta)
         assert np.all(np.diff(found) >= -1e-12)
         assert np.all((found >= 0) & (found <= 1))
 

@@ -72,7 +72,7 @@ class Together:
 
 
 def chosen(canaries: int, claim: Claim, error: float) -> Shares | Together:
-    """For (epsilon, delta) all numbers together, unless the delta of many canaries would take the error; else shares."""
+    """For (epsilon, delta) all numbers together, unless the delta of many canaries takes the error; else shares."""
     expected, proven = expected_guesses(canaries, claim, error)
     if claim.quantity == "epsilon":
         fewest = FEWEST

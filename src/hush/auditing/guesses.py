@@ -1,4 +1,4 @@
-"""How likely so many right guesses are, at most, about fair coins that a private training saw: one number of guesses."""
+"""How likely so many right guesses are, at most, about fair coins that a private training saw: one number of them."""
 
 from __future__ import annotations
 
