@@ -99,6 +99,7 @@ class Watched:
         most = max(FEWEST, CACHE // max(self.row_bytes, 1))
         return -(-count // -(-count // most)) if count else 1
 
+    @torch.no_grad()
     def add_clipped(self, named: dict[str, Tensor], batch: Any, max_norm: float, clipping: Clipping) -> None:
         """Add the clipped gradients of all examples of the batch to what is there for each parameter."""
         views = {id(p): named[name] for name, p in self.parameters.items()}
@@ -110,8 +111,7 @@ class Watched:
                 stop = min(start + step, count)
                 part = batch if step >= count else rows(batch, start, stop)
                 for parts in self._parts(run, part, stop - start):
-                    with torch.no_grad():
-                        _add(views, parts, max_norm, clipping)
+                    _add(views, parts, max_norm, clipping)
 
     def _parts(self, run: Pass, batch: Any, count: int) -> Iterator[list[tuple[Keys, Part]]]:
         """The parts of a micro-batch; an example that model or loss cannot take (a label out of range) adds nothing.
@@ -120,7 +120,9 @@ class Watched:
         """
         run.begin(count)
         try:
-            parts = joint(run.parts(row_losses(self.model, self.each, batch, count)), self.groups)
+            with torch.enable_grad():
+                losses = row_losses(self.model, self.each, batch, count)
+            parts = joint(run.parts(losses), self.groups)
         except (HushError, torch.OutOfMemoryError):
             raise
         except (RuntimeError, IndexError, ValueError):
@@ -147,20 +149,18 @@ Keys = dict[str, int]
 """Name of a parameter in its part, to the identity of the parameter."""
 
 
-def joint(parts: list[tuple[Unit, Part]], groups: list[list[Unit]]) -> list[tuple[Keys, Part]]:
+def joint(parts: dict[int, Part], groups: list[list[Unit]]) -> list[tuple[Keys, Part]]:
     """The parts of a group of units that share parameters, as one."""
-    by_unit = {id(unit): part for unit, part in parts}
     found = []
     for group in groups:
-        present = [unit for unit in group if id(unit) in by_unit]
+        present = [unit for unit in group if id(unit) in parts]
         if len(present) == 1:
-            unit = present[0]
-            found.append(({name: id(p) for name, p in unit.parameters.items()}, by_unit[id(unit)]))
+            found.append((present[0].keys, parts[id(present[0])]))
         elif present:
             total: dict[int, Tensor] = {}
             for unit in present:
-                for name, gradients in by_unit[id(unit)].rows().items():
-                    key = id(unit.parameters[name])
+                for name, gradients in parts[id(unit)].rows().items():
+                    key = unit.keys[name]
                     total[key] = total[key] + gradients if key in total else gradients
             found.append(({str(key): key for key in total}, Rows({str(key): value for key, value in total.items()})))
     return found

@@ -16,7 +16,7 @@ from torch.utils import _pytree as pytree
 
 from hush.errors import NotCovered
 from hush.learning.parts import Part, Rows
-from hush.learning.rules import Rule, rule_of
+from hush.learning.rules import Rule, is_narrow, narrow, rule_of
 
 SHARED = -1
 """The axis of a call that does not depend on the batch, such as a table of positions."""
@@ -30,10 +30,12 @@ class Unit:
     rule: Rule | None
     parameters: dict[str, nn.Parameter]
     names: tuple[str, ...] = field(init=False)
+    keys: dict[str, int] = field(init=False)
     kind: torch.dtype = field(init=False)
 
     def __post_init__(self) -> None:
         object.__setattr__(self, "names", tuple(self.parameters))
+        object.__setattr__(self, "keys", {name: id(p) for name, p in self.parameters.items()})
         object.__setattr__(self, "kind", next(iter(self.parameters.values())).dtype)
 
 
@@ -144,8 +146,7 @@ class Pass:
                 unit.module.__dict__["forward"] = watched
             for p in owned:
                 p.requires_grad_(False)
-            with torch.enable_grad():
-                yield
+            yield
         finally:
             for p in owned:
                 p.requires_grad_(True)
@@ -165,10 +166,15 @@ class Pass:
 
     def _tapped(self, unit: Unit, rule: Rule) -> Callable[..., Tensor]:
         """The layer's forward, which also notes its input and where the gradient of its output will arrive."""
-        original = unit.module.forward
+        original, layer = unit.module.forward, unit.module
+        own = "forward" not in layer.__dict__
 
         def forward(*arguments: Any, **named: Any) -> Tensor:
-            output, axis = original(*arguments, **named), self._next_axes(unit).results[0]
+            if own and not named and is_narrow(layer, arguments[0]):
+                output = narrow(layer, arguments[0])
+            else:
+                output = original(*arguments, **named)
+            axis = self._next_axes(unit).results[0]
             if axis is None:
                 axis, output = SHARED, spread(output, self.count).contiguous()
             if not output.requires_grad:
@@ -195,25 +201,24 @@ class Pass:
 
         return forward
 
-    def parts(self, losses: Tensor) -> list[tuple[Unit, Part]]:
-        """Every unit's part, its calls joined, from one backward pass; a unit that was not used has none."""
+    @torch.no_grad()
+    def parts(self, losses: Tensor) -> dict[int, Part]:
+        """The part of each unit, its calls joined, from one backward pass; a unit that was not used has none."""
         leaves = [(unit, name) for unit in self.units if unit.rule is None for name in self.copies[id(unit)]]
         targets: Any = [call.edge for call in self.calls] + [self.copies[id(unit)][name] for unit, name in leaves]
         if not targets or not losses.requires_grad:
-            return []
+            return {}
         gradients = torch.autograd.grad(losses, targets, torch.ones_like(losses), allow_unused=True)
-        with torch.no_grad():
-            found: dict[int, list[Part]] = {}
-            for call, left in zip(self.calls, gradients, strict=False):
-                if left is not None:
-                    found.setdefault(id(call.unit), []).append(call.part(left, self.count))
-            rows: dict[int, dict[str, Tensor]] = {}
-            for (unit, name), gradient in zip(leaves, gradients[len(self.calls) :], strict=True):
-                if gradient is not None:
-                    rows.setdefault(id(unit), {})[name.removeprefix("inner.")] = gradient
-            found |= {key: [Rows(gradients)] for key, gradients in rows.items()}
-            parts = [(unit, found[id(unit)]) for unit in self.units if id(unit) in found]
-            return [(unit, many[0] if len(many) == 1 else many[0].joined(many[1:])) for unit, many in parts]
+        found: dict[int, list[Part]] = {}
+        for call, left in zip(self.calls, gradients, strict=False):
+            if left is not None:
+                found.setdefault(id(call.unit), []).append(call.part(left, self.count))
+        rows: dict[int, dict[str, Tensor]] = {}
+        for (unit, name), gradient in zip(leaves, gradients[len(self.calls) :], strict=True):
+            if gradient is not None:
+                rows.setdefault(id(unit), {})[name.removeprefix("inner.")] = gradient
+        found |= {key: [Rows(gradients)] for key, gradients in rows.items()}
+        return {key: many[0] if len(many) == 1 else many[0].joined(many[1:]) for key, many in found.items()}
 
 
 def _copies(unit: Unit, count: int) -> dict[str, Tensor]:
