@@ -3,8 +3,7 @@
 from __future__ import annotations
 
 import warnings
-from collections.abc import Callable, Iterator, Sequence
-from contextlib import contextmanager
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
 from typing import Any
 
@@ -135,26 +134,25 @@ class Pass:
         self.copies = {id(unit): _copies(unit, count) for unit in self.units if unit.rule is None}
         self.seen: dict[int, int] = {}
 
-    @contextmanager
-    def watching(self) -> Iterator[None]:
-        """While the model runs: no parameter asks for a gradient, and every unit runs under watch."""
-        owned = [p for unit in self.units for p in unit.parameters.values() if p.requires_grad]
-        saved = [(unit.module, unit.module.__dict__.get("forward")) for unit in self.units]
-        try:
-            for unit in self.units:
-                watched = self._expanded(unit) if unit.rule is None else self._tapped(unit, unit.rule)
-                unit.module.__dict__["forward"] = watched
-            for p in owned:
-                p.requires_grad_(False)
-            yield
-        finally:
-            for p in owned:
-                p.requires_grad_(True)
-            for module, forward in saved:
-                if forward is None:
-                    module.__dict__.pop("forward", None)
-                else:
-                    module.__dict__["forward"] = forward
+    def __enter__(self) -> Pass:
+        """From here on no parameter asks for a gradient, and every unit runs under watch."""
+        self.owned = [p for unit in self.units for p in unit.parameters.values() if p.requires_grad]
+        self.saved = [(unit.module, unit.module.__dict__.get("forward")) for unit in self.units]
+        watched = [self._expanded(unit) if unit.rule is None else self._tapped(unit, unit.rule) for unit in self.units]
+        for unit, forward in zip(self.units, watched, strict=True):
+            unit.module.__dict__["forward"] = forward
+        for p in self.owned:
+            p.requires_grad_(False)
+        return self
+
+    def __exit__(self, *error: object) -> None:
+        for p in self.owned:
+            p.requires_grad_(True)
+        for module, forward in self.saved:
+            if forward is None:
+                module.__dict__.pop("forward", None)
+            else:
+                module.__dict__["forward"] = forward
 
     def _next_axes(self, unit: Unit) -> Axes:
         place = self.seen.get(id(unit), 0)
@@ -201,9 +199,8 @@ class Pass:
 
         return forward
 
-    @torch.no_grad()
     def parts(self, losses: Tensor) -> dict[int, Part]:
-        """The part of each unit, its calls joined, from one backward pass; a unit that was not used has none."""
+        """The part of each unit, its calls joined, by one backward pass; a unit that was not used has none."""
         leaves = [(unit, name) for unit in self.units if unit.rule is None for name in self.copies[id(unit)]]
         targets: Any = [call.edge for call in self.calls] + [self.copies[id(unit)][name] for unit, name in leaves]
         if not targets or not losses.requires_grad:
