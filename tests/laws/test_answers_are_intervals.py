@@ -27,6 +27,8 @@ def test_delta(mechanism: hush.Mechanism, epsilon: float) -> None:
     bound, log_bound = mechanism.delta(epsilon=epsilon), mechanism.log_delta(epsilon=epsilon)
     assert 0 <= bound.lower <= bound.upper <= 1
     assert log_bound.lower <= log_bound.upper <= 0
+    alone = mechanism.upper_log_delta(epsilon=epsilon)
+    assert alone == log_bound.upper or math.isclose(alone, log_bound.upper, rel_tol=1e-9, abs_tol=1e-9)
 
 
 @LAWS

@@ -205,3 +205,30 @@ def test_search_on_a_line_takes_four_looks() -> None:
     search = Search(lambda x: 3 * math.log(x) - 1, Scale(0.1, 100.0, rising=True), goal=1e-9)
     search.run(start=0.0)
     assert search.looks == 4
+
+
+@pytest.mark.parametrize("factor", [0.2, 1.0, 5.0])
+def test_a_guide_saves_looks_and_decides_nothing(factor: float) -> None:
+    """Where the search begins, even at a wrong place, changes the answer by no more than the tolerance."""
+    looks = []
+
+    def build(noise: float) -> Mechanism:
+        looks.append(noise)
+        return hush.Gaussian(noise).on(hush.Poisson(rate=0.01)).repeat(1000)
+
+    target = {"over": (0.3, 100.0), "epsilon": 1.0, "delta": 1e-6}
+    plain = calibrate(build, **target)
+    alone = len(looks)
+    guided = calibrate(build, **target, like=[lambda noise: hush.GaussianDP(factor * 0.4 / noise)])
+    assert guided.bound.upper <= 1
+    assert guided.value == pytest.approx(plain.value, rel=2e-6)
+    assert factor != 1 or len(looks) - alone < alone
+
+
+def test_a_guide_that_cannot_be_asked_is_left_out() -> None:
+    def refuses(noise: float) -> Mechanism:
+        raise InvalidParameter("guide", "nothing", noise=noise)
+
+    target = {"over": (0.1, 100.0), "epsilon": 1.0, "delta": 1e-6}
+    never = [refuses, lambda noise: hush.GaussianDP(1000 / noise)]
+    assert calibrate(hush.Gaussian, **target, like=never) == calibrate(hush.Gaussian, **target)

@@ -220,6 +220,11 @@ class Mechanism(ABC):
         low, high, route = self._log_delta(epsilon, _tolerance(tolerance))
         return Bound(low, high, "log delta", epsilon=epsilon, relation=self.relation, route=route)
 
+    def upper_log_delta(self, *, epsilon: float, tolerance: float = 1e-6) -> float:
+        """The upper end of `log_delta`, without the work for the lower one: what a search asks for again and again."""
+        epsilon = number("delta", "0 <= epsilon < infinity", 0.0, math.inf, high_open=True, epsilon=epsilon)
+        return self._log_delta(epsilon, _tolerance(tolerance), attacks=False)[1]
+
     def delta(self, *, epsilon: float, tolerance: float = 1e-6) -> Bound:
         """The least delta such that this is (epsilon, delta)-DP.
 
@@ -252,7 +257,7 @@ class Mechanism(ABC):
         except NotCovered:
             return NO_CURVE
 
-    def _log_delta(self, epsilon: float, tolerance: float) -> tuple[float, float, str]:
+    def _log_delta(self, epsilon: float, tolerance: float, *, attacks: bool = True) -> tuple[float, float, str]:
         low, high, route = -math.inf, -math.inf, "pair"
         for _, removed, added in self.neighbours():
             try:
@@ -263,6 +268,7 @@ class Mechanism(ABC):
                 a, b = pair.log_delta(epsilon, tolerance)
                 members = self._members(removed, added)
                 if members != (pair,):
+                    members = members if attacks else ()
                     ends = [self._clear(member.log_delta(epsilon, tolerance)[0], member) for member in members]
                     a = max(ends, default=-math.inf)
                     a, b = agreed_log_delta(a, min(b, self._other_curve(removed, added).log_delta(epsilon=epsilon)))

@@ -3,8 +3,8 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Callable
-from dataclasses import dataclass, field
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass, field, replace
 from typing import Protocol
 
 from hush.curves.bound import Bound
@@ -37,11 +37,14 @@ def calibrate(
     delta: float | None = None,
     advantage: float | None = None,
     tolerance: float = 1e-6,
+    like: Sequence[Build] = (),
 ) -> Calibration:
     """The best value in `over` whose certified upper bound stays within the target.
 
     The target is epsilon and delta, or advantage. The cost may fall in the value (noise) or rise in it (rate,
     times); two ints in `over` ask for a whole number. `tolerance` is the relative distance from the boundary.
+    `like` builds what costs about the same and is cheaper to ask, the cheapest first: the search begins where that
+    meets the target, and the answer does not rely on it.
 
     >>> import hush
     >>> found = calibrate(lambda noise: hush.Gaussian(noise), over=(0.1, 100.0), epsilon=1.0, delta=1e-6)
@@ -56,7 +59,7 @@ def calibrate(
     low, high, whole = _checked(over)
     width = number("calibrate", "1e-10 <= tolerance <= 0.1", 1e-10, 0.1, tolerance=tolerance)
     target = _target(epsilon, delta, advantage, width)
-    return _Task(build, target, low, high, whole, width).solved()
+    return _Task(build, target, low, high, whole, width).solved(like)
 
 
 def _checked(over: tuple[Value, Value]) -> tuple[Value, Value, bool]:
@@ -118,7 +121,7 @@ class _Epsilon:
         return self._shift(math.log(self.delta))
 
     def position(self, mechanism: Mechanism) -> float:
-        return self._shift(mechanism.log_delta(epsilon=self.limit, tolerance=self.tolerance).upper)
+        return self._shift(mechanism.upper_log_delta(epsilon=self.limit, tolerance=self.tolerance))
 
     def _shift(self, log_delta: float) -> float:
         """log of the mu with log_delta = -z^2/2 and z = epsilon/mu - mu/2."""
@@ -162,16 +165,34 @@ class _Task:
     whole: bool
     width: float
 
-    def solved(self) -> Calibration:
-        scale, start = self._oriented()
-        search = Search(self._excess, scale, 0.1 * self.width)
+    def solved(self, like: Sequence[Build]) -> Calibration:
+        guide = None
+        for build in like:
+            guide = replace(self, build=build)._guide(guide)
+        search = self._searched(guide)
+        if search.safe is None:
+            raise self._out_of_reach(self.low if search.scale.rising else self.high)
+        return self._settled(search.safe, search.slope, search.scale)
+
+    def _guide(self, guide: Search | None) -> Search | None:
+        """The search on a cheaper cost, or the one before if this cost meets the target nowhere in the range."""
+        try:
+            found = self._searched(guide)
+        except InvalidParameter:
+            return guide
+        return found if found.safe else guide
+
+    def _searched(self, guide: Search | None) -> Search:
+        if guide is not None and guide.safe is not None:
+            scale, start, rise = guide.scale, guide.safe.place, guide.slope
+        else:
+            (scale, start), rise = self._oriented(), 1.0
+        search = Search(self._excess, scale, 0.1 * self.width, rise)
         try:
             search.run(start)
         except NotRising as turn:
             raise self._not_monotone(turn.value) from None
-        if search.safe is None:
-            raise self._out_of_reach(self.low if scale.rising else self.high)
-        return self._settled(search.safe, search.slope, scale)
+        return search
 
     def _mechanism(self, value: Value) -> Mechanism:
         return require("calibrate: build(value)", self.build(value))

@@ -84,7 +84,7 @@ class Point:
 class Search:
     """Secant steps inside a bracket that halves every few looks.
 
-    `excess` is best close to a line in the place, of slope near 1: that is assumed until two looks tell.
+    `excess` is best close to a line in the place, of a slope near `rise`.
 
     >>> search = Search(lambda x: math.log(x / 2) + 0.01 * x, Scale(0.1, 100.0, rising=True), goal=1e-9)
     >>> search.run(start=0.0)
@@ -96,6 +96,8 @@ class Search:
     scale: Scale
     goal: float
     """How far from the boundary, in places, the safe end may stay."""
+    rise: float = 1.0
+    """The slope until two looks tell it."""
     safe: Point | None = None
     unsafe: Point | None = None
     looks: int = 0
@@ -113,12 +115,12 @@ class Search:
 
     @property
     def slope(self) -> float:
-        """Rise of the excess per place near the last looks; 1 where that is not known."""
+        """Rise of the excess per place near the last looks."""
         finite = [p for p in self._recent[-2:] if math.isfinite(p.excess)]
         if len(finite) < 2 or finite[0].place == finite[1].place:
-            return 1.0
+            return self.rise
         slope = (finite[1].excess - finite[0].excess) / (finite[1].place - finite[0].place)
-        return slope if slope > 0 else 1.0
+        return slope if slope > 0 else self.rise
 
     def _look(self, place: float) -> None:
         value = self._inside(self.scale.value(place))

@@ -57,6 +57,15 @@ def test_samples_of_fixed_size_are_for_replacement() -> None:
         learning.BaggingClassifier(MEMBER, **settings).fit(*blobs())
 
 
+def test_stated_curves_are_calibrated_on_samples_of_fixed_size() -> None:
+    """The search does not ask about shares of the budget so large that no theorem covers a pair of records."""
+    member = learning.LogisticRegression(data_norm=1.5, classes=[0, 1], examples=60, method="objective")
+    scheme = hush.WithoutReplacement(size=60, population=300)
+    settings = {"members": 2, "scheme": scheme, "epsilon": 2.0, "delta": 1e-5, "relation": hush.Relation.REPLACE}
+    forest = learning.BaggingClassifier(member, **settings).fit(*blobs())
+    assert 1.99 < forest.guarantee_.epsilon(delta=1e-5).upper <= 2
+
+
 @pytest.mark.parametrize(
     "wrong",
     [
@@ -66,6 +75,7 @@ def test_samples_of_fixed_size_are_for_replacement() -> None:
         {"estimator": learning.LogisticRegression(data_norm=1.0, classes=[0, 1], method="iterate")},
         {"scheme": None},
         {"scheme": hush.Allocation(steps=3)},
+        {"scheme": hush.ShuffledBatches(steps=3)},
         {"members": 0},
         {"relation": "replace"},
         {"epsilon": 0.0},

@@ -10,10 +10,13 @@ import numpy as np
 from hush.curves.relation import Relation
 from hush.errors import InvalidParameter, NotInstalled
 from hush.learning.convex.estimators import OBSERVED, PrivateClassifier, checked_data
+from hush.learning.convex.plan import gaussian_multiplier
+from hush.mechanisms.batches import Revealed, ShuffledBatches
 from hush.mechanisms.checks import count, number, positive
 from hush.mechanisms.mechanism import Mechanism
 from hush.mechanisms.sampling import OneSample
 from hush.questions.calibrate import calibrate
+from hush.questions.central_limit import like_samples
 from hush.randomness.source import Source, source_or_secure
 
 try:
@@ -94,8 +97,8 @@ class BaggingClassifier(ClassifierMixin, BaseEstimator):
             raise InvalidParameter(who, f"classes= a list, not {OBSERVED!r}: samples differ", classes=base.classes)
         if base._method().public_size:
             raise InvalidParameter(who, "a method whose number of records is not public", method=base.method)
-        if not isinstance(self.scheme, OneSample):
-            raise InvalidParameter(who, "scheme=, such as hush.Poisson(rate=0.2)", scheme=self.scheme)
+        if not isinstance(self.scheme, OneSample) or isinstance(self.scheme, ShuffledBatches | Revealed):
+            raise InvalidParameter(who, "a scheme= of secret samples, as hush.Poisson(rate=0.2)", scheme=self.scheme)
         if self.relation is not None and not isinstance(self.relation, Relation):
             raise InvalidParameter(who, "a hush.Relation", relation=self.relation)
         return base, count(who, 1, members=self.members), self.scheme
@@ -114,7 +117,12 @@ class BaggingClassifier(ClassifierMixin, BaseEstimator):
             sampled = mechanism.on(scheme)
             return (sampled if self.relation is None else sampled.under(self.relation)).repeat(members)
 
-        found = calibrate(build, over=(1e-4, MOST_OF_A_MEMBER), epsilon=target, delta=delta, tolerance=1e-3)
+        def like(share: float) -> Mechanism:
+            noise, rate = gaussian_multiplier(share, delta), 1 - scheme.takes(1)[0]
+            return like_samples(noise, rate=rate, steps=members, replaced=self.relation is Relation.REPLACE)
+
+        over = (1e-4, MOST_OF_A_MEMBER)
+        found = calibrate(build, over=over, epsilon=target, delta=delta, tolerance=1e-3, like=[like])
         return found.mechanism, float(found.value)
 
     def decision_function(self, X: Array) -> Array:
