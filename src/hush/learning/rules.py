@@ -20,9 +20,8 @@ def linear(layer: nn.Linear, inputs: Tensor, left: Tensor, names: tuple[str, ...
     return outer(left, inputs, names)
 
 
-def narrow(layer: nn.Linear, inputs: Tensor) -> Tensor:
+def narrow(weight: Tensor, bias: Tensor | None, inputs: Tensor) -> Tensor:
     """A layer of few outputs, as (W x')': BLAS libraries take up to twice as long for x W' with 6 to 15 columns."""
-    weight, bias = layer.weight, layer.bias
     if len(inputs) > 1024:  # in pieces that stay in the cache
         made = torch.cat([weight @ piece.T for piece in inputs.split(1024)], 1)
         return (made if bias is None else made.add_(bias.unsqueeze(1))).T

@@ -169,7 +169,7 @@ class Pass:
 
         def forward(*arguments: Any, **named: Any) -> Tensor:
             if own and not named and is_narrow(layer, arguments[0]):
-                output = narrow(layer, arguments[0])
+                output = narrow(layer.weight, layer.bias, arguments[0])  # type: ignore[arg-type]
             else:
                 output = original(*arguments, **named)
             axis = self._next_axes(unit).results[0]
