@@ -284,9 +284,9 @@ def clipping_after_averaging(patch: Patch) -> None:
 
     add = Watched.add_clipped
 
-    def wrong(self: Any, named: Any, batch: Any, max_norm: float, clipping: Any) -> None:
-        add(self, named, batch, 1e9, clipping)
-        norm = math.sqrt(sum(float(part.square().sum()) for part in named.values()))
+    def wrong(self: Any, named: Any, batch: Any, max_norm: float, clipping: Any, share: float = 1.0) -> None:
+        add(self, named, batch, 1e9, clipping, share)
+        norm = math.sqrt(sum(float(part.square().sum()) for part in named.values())) / share
         for part in named.values():
             part.mul_(min(1.0, max_norm / norm) if norm else 1.0)
 
