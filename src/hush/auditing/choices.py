@@ -74,19 +74,24 @@ class Together:
 def chosen(canaries: int, claim: Claim, error: float) -> Shares | Together:
     """For (epsilon, delta) all numbers together, unless the delta of many canaries takes the error; else shares."""
     mu = separation(claim)
-    expected, proven = expected_guesses(canaries, mu, claim, error)
-    if claim.quantity == "epsilon":
-        fewest = FEWEST
-        while fewest <= sum(expected):
-            walk = Walk.around(sum(expected), canaries=canaries, delta=claim.delta, fewest=fewest)
-            if walk.leak(proven) <= error / 5:
-                one_end = Walk.around(expected[0], canaries=canaries, delta=claim.delta, fewest=fewest)
-                return Together({"both": (walk, 0.9 * error), "highest": (one_end, 0.1 * error)})
-            fewest *= 2
+    if claim.quantity == "epsilon" and (together := _together(canaries, mu, claim, error)):
+        return together
     # attacks fall short of most claims: what would prove most with scores of half the separation is tried too
     weaker = [expected_guesses(canaries, mu / 2**k, claim, error / 2 ** (k + 1))[0] for k in range(4)]
     shares = numbers_of_guesses(canaries, weaker)
     return Shares({pair: share * error for pair, share in shares.items()}, canaries, claim)
+
+
+def _together(canaries: int, mu: float, claim: Claim, error: float) -> Together | None:
+    expected, proven = expected_guesses(canaries, mu, claim, error)
+    fewest = FEWEST
+    while fewest <= sum(expected):
+        walk = Walk.around(sum(expected), canaries=canaries, delta=claim.delta, fewest=fewest)
+        if walk.leak(proven) <= error / 5:
+            one_end = Walk.around(expected[0], canaries=canaries, delta=claim.delta, fewest=fewest)
+            return Together({"both": (walk, 0.9 * error), "highest": (one_end, 0.1 * error)})
+        fewest *= 2
+    return None
 
 
 def wrong_on_the_way(ranked: Array, numbers: Array, *, both: bool) -> Array:
