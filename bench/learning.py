@@ -28,12 +28,14 @@ PROTOTYPE = {
 }
 """What a prototype of this design took, as a multiple of plain SGD, at each batch size."""
 TURNS = 5
+TURN = 0.03
+"""CPU seconds of plain SGD that one turn lasts: short steps are made several times in a row."""
 PATIENCE = 12.0
 """CPU seconds of a cell after which no further turn is taken."""
 ABOUT = f"""# One private training step
 
 CPU time of a step over that of plain SGD on the same batch; one thread, median of up to {TURNS} turns, all ways of a
-cell in turn in one process. `hush fast` has torch's noise, `hush secure` exact noise from cryptographic bits;
+cell in turn in one process, a turn as many steps as plain SGD makes in {TURN} s. `hush fast` has torch's noise, `hush secure` exact noise from cryptographic bits;
 `micro-batched SGD` is plain SGD in the micro-batches that hush chose. – : not run (more than 8 GB, or the largest
 cell, which is timed for plain SGD and hush alone).
 """
@@ -60,8 +62,9 @@ def cell(model: str, rows: int) -> dict[str, float | int]:
         steps[name] = made(name, model_of(model), batch)
         steps[name]()
     times: dict[str, list[float]] = {name: [] for name in steps}
-    short = 1 if rows > 64 else 20  # many short steps make one turn
     begun = time.process_time()
+    steps["plain"]()
+    short = max(1, round(TURN / (time.process_time() - begun)))
     while len(times["plain"]) < TURNS and time.process_time() - begun < PATIENCE:
         for name, step in steps.items():
             start = time.process_time()

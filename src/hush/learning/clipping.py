@@ -16,7 +16,7 @@ class Clipping(ABC):
 
     @abstractmethod
     def factors(self, squares: Tensor, max_norm: float) -> Tensor:
-        """Factors (groups, m) from the squared norms (groups, m), all of them finite."""
+        """Factors from the squared norms (groups, m), all of them finite: (groups, m), or (1, m) for all groups."""
 
 
 @dataclass(frozen=True)
@@ -29,7 +29,7 @@ class Flat(Clipping):
     """
 
     def factors(self, squares: Tensor, max_norm: float) -> Tensor:
-        return _totals(squares).rsqrt().mul_(max_norm).clamp_max_(1).expand_as(squares)
+        return _totals(squares).rsqrt().mul_(max_norm).clamp_max_(1)
 
 
 @dataclass(frozen=True)
@@ -64,7 +64,7 @@ class Automatic(Clipping):
         object.__setattr__(self, "stability", positive("Automatic", stability=self.stability))
 
     def factors(self, squares: Tensor, max_norm: float) -> Tensor:
-        return (max_norm / (_totals(squares).sqrt() + self.stability)).expand_as(squares)
+        return max_norm / (_totals(squares).sqrt() + self.stability)
 
 
 def _totals(squares: Tensor) -> Tensor:

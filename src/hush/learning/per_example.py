@@ -62,6 +62,7 @@ class Watched:
         self.parameters = trainable(self.model)
         self.groups = grouped(self.units)
         self.each = unreduced(self.loss)
+        self.run = Pass(self.units, self.axes, self.loops, self.gentle)
         self.sizes = [p.numel() for p in self.parameters.values()]
 
     @classmethod
@@ -107,7 +108,7 @@ class Watched:
         views = {id(p): named[name] for name, p in self.parameters.items()}
         count = size_of(batch)
         step = self.micro(count)
-        with Pass(self.units, self.axes, self.loops, self.gentle) as run:
+        with self.run as run:
             for start in range(0, count, step):
                 stop = min(start + step, count)
                 part = batch if step >= count else rows(batch, start, stop)
@@ -144,8 +145,9 @@ def _add(
         bad = ~torch.isfinite(squares).all(0)
         parts = [(keys, part.without(bad)) for keys, part in parts]
         squares = squares.masked_fill(bad, 0)
-    factors = clipping.factors(squares, max_norm) * share
-    for (keys, part), weights in zip(parts, factors.unbind(), strict=True):
+    factors = (clipping.factors(squares, max_norm) * share).unbind()
+    for place, (keys, part) in enumerate(parts):
+        weights = factors[place if len(factors) > 1 else 0]
         part.add(weights, {name: views[key] for name, key in keys.items()})
 
 

@@ -175,10 +175,10 @@ class Probe:
         self, units: list[Unit], axes: dict[int, list[Axes]], loops: frozenset[int], gentle: bool
     ) -> dict[int, Part]:
         """The parts of the first rows by the watched pass."""
-        with Pass(units, axes, loops, gentle) as run, self._settled(), torch.enable_grad():
+        with Pass(units, axes, loops, gentle) as run, torch.no_grad():
             run.begin(ROWS)
-            losses = row_losses(self.model, self.loss, rows(self.batch, 0, ROWS), ROWS)
-        with torch.no_grad():
+            with self._settled(), torch.enable_grad():
+                losses = row_losses(self.model, self.loss, rows(self.batch, 0, ROWS), ROWS)
             return run.parts(losses)
 
 
