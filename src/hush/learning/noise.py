@@ -16,7 +16,7 @@ from hush.randomness.source import Source, source_or_secure
 
 ROUNDING = 2.0**-10
 """Share of the norm that is charged for the rounding of norms and sums in floating point."""
-CHUNK = 1 << 15
+CHUNK = 1 << 16
 """Coordinates that get their noise at once: their arrays stay in the cache."""
 
 
