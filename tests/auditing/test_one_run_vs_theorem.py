@@ -6,12 +6,12 @@ import math
 
 import numpy as np
 import pytest
-from scipy import optimize, stats
+from scipy import optimize, special, stats
 
 import hush
 from hush.auditing import Claim, one_run
-from hush.auditing.guesses import approximate_inverse, gaussian_inverse, is_possible, tail_of_pure
-from hush.auditing.one_run import bound_of, numbers_of_guesses, right
+from hush.auditing.choices import Together, chosen, expected_guesses, numbers_of_guesses
+from hush.auditing.guesses import Inverse, bound_of, chance_of, gaussian_inverse, is_possible, right
 
 
 def mean_query(canaries: int, noise: float, seed: int) -> tuple[np.ndarray, np.ndarray]:
@@ -28,6 +28,10 @@ def p_value(right: int, guesses: int, canaries: int, epsilon: float, delta: floa
     return law.sf(right - 1) + 2 * canaries * delta * np.max((law.sf(right - i - 1) - law.sf(right - 1)) / i)
 
 
+def pure_inverse(epsilon: float) -> Inverse:
+    return lambda y: np.maximum(y * math.exp(-epsilon), 1 - math.exp(epsilon) * (1 - y))
+
+
 @pytest.mark.parametrize("noise", [0.5, 1.0])
 @pytest.mark.parametrize("delta", [1e-5, 1e-7])
 def test_mean_query_vs_theorem(noise: float, delta: float) -> None:
@@ -42,10 +46,24 @@ def test_mean_query_vs_theorem(noise: float, delta: float) -> None:
 
 
 @pytest.mark.parametrize(("right", "guesses"), [(60, 100), (95, 100), (1, 3), (50, 50)])
-@pytest.mark.parametrize("epsilon", [0.0, 0.7, 3.0])
-def test_tail_vs_terms(right: int, guesses: int, epsilon: float) -> None:
-    found = tail_of_pure(right, guesses, 200, epsilon=epsilon, delta=1e-6)
-    assert found == pytest.approx(min(1.0, p_value(right, guesses, 200, epsilon, 1e-6)), rel=1e-7)
+@pytest.mark.parametrize("epsilon", [0.0, 0.7, 3.0, 30.0])
+@pytest.mark.parametrize("delta", [0.0, 1e-6, 1e-3])
+def test_chance_vs_terms(right: int, guesses: int, epsilon: float, delta: float) -> None:
+    """Term by term; and where it is small, no larger than the theorem that it sharpens."""
+    law = stats.binom(guesses, special.expit(epsilon))
+    tail, missed = law.sf(right - 1), law.cdf(right - 1)
+    leak = 200 * delta * tail * missed / (right * law.pmf(right)) if missed > 0 else 0.0
+    terms = min(1.0, tail + leak)
+    found = float(chance_of(right, guesses, 200, epsilon=epsilon, delta=delta))
+    assert found == pytest.approx(terms, rel=1e-6)
+    assert found > 0.5 or found <= p_value(right, guesses, 200, epsilon, delta) * (1 + 1e-6)
+
+
+def test_chance_grows_with_epsilon() -> None:
+    for correct, guesses, delta in ((60, 100, 1e-3), (95, 100, 1e-5), (3, 40, 0.1), (40, 40, 0.01)):
+        found = chance_of(correct, guesses, 200, epsilon=np.linspace(0, 64, 500), delta=delta)
+        assert np.all(np.diff(found) >= -1e-12)
+        assert np.all((found >= 0) & (found <= 1))
 
 
 @pytest.mark.parametrize("mu", [0.0, 0.5, 1.5])
@@ -70,8 +88,8 @@ def test_tradeoff_theorem_vs_randomized_response() -> None:
     epsilon, canaries = 1.0, 50
     for value in (30, 37, 42, 46):
         chance = stats.binom.sf(value - 1, canaries, 1 / (1 + math.exp(-epsilon)))
-        assert is_possible(value, canaries, canaries, chance, approximate_inverse(epsilon, 0.0), ())
-        assert not is_possible(value, canaries, canaries, min(8 * chance + 0.3, 1.0), approximate_inverse(0.1, 0.0), ())
+        assert is_possible(value, canaries, canaries, chance, pure_inverse(epsilon), ())
+        assert not is_possible(value, canaries, canaries, min(8 * chance + 0.3, 1.0), pure_inverse(0.1), ())
 
 
 @pytest.mark.parametrize("claim", [hush.GaussianDP(1.0), hush.PureDP(1.0), hush.ApproxDP(1.0, 1e-5)], ids=str)
@@ -106,19 +124,38 @@ def test_no_noise_is_refuted() -> None:
 
 
 def test_more_numbers_of_guesses_cost_confidence() -> None:
-    shares = numbers_of_guesses(1000, (63, 62))
-    assert sum(shares.values()) == pytest.approx(1.0)
+    assert sum(numbers_of_guesses(1000, [(63, 62), (500, 500)]).values()) == pytest.approx(1.0)
     scores, members = mean_query(1000, 1.0, 5)
-    fixed = one_run(scores, members, claim=hush.GaussianDP(1.0), guesses=(63, 62)).lower_bound
-    chosen = [one_run(scores, members, claim=hush.GaussianDP(1.0), guesses=pair).lower_bound for pair in shares]
-    assert one_run(scores, members, claim=hush.GaussianDP(1.0)).lower_bound < max(chosen)
-    assert fixed > 0
+    for delta in (None, 1e-5):
+        options = {"claim": hush.GaussianDP(1.0), "delta": delta}
+        tried = [one_run(scores, members, guesses=(half, half), **options).lower_bound for half in range(5, 500, 15)]
+        assert 0 < one_run(scores, members, **options).lower_bound < max(tried)
+
+
+@pytest.mark.parametrize(("canaries", "delta", "together"), [(1000, 1e-5, True), (1000, 0.0, True), (1000, 0.1, False)])
+def test_together_unless_delta_takes_the_error(canaries: int, delta: float, together: bool) -> None:
+    claim = Claim.of(hush.ApproxDP(2.0, delta) if delta else hush.PureDP(2.0))
+    assert isinstance(chosen(canaries, claim, 0.05), Together) == together
+
+
+@pytest.mark.parametrize("mu", [1.0, 3.0])
+def test_together_vs_the_best_number_paid_for(mu: float) -> None:
+    """On the average of many scores, one test of all numbers proves more than the expected number with all the error."""
+    claim = Claim.of(hush.GaussianDP(mu), 1e-6)
+    tests, expected = chosen(500, claim, 0.05), expected_guesses(500, mu, claim, 0.05)[0]
+    together, alone = [], []
+    for seed in range(20):
+        scores, members = mean_query(500, 1 / mu, 100 + seed)
+        ranked = members[np.argsort(-scores)]
+        together.append(tests.bound(ranked)[0])
+        alone.append(bound_of(right(ranked, expected), expected, 500, claim, 0.05))
+    assert np.mean(together) > np.mean(alone)
 
 
 def test_delta_costs() -> None:
     """At a large delta the same scores prove less."""
     scores, members = mean_query(400, 0.3, 6)
-    claims = [hush.ApproxDP(1.0, delta) for delta in (1e-9, 1e-4, 1e-2)]
+    claims = [hush.ApproxDP(1.0, delta) for delta in (1e-9, 1e-2, 1e-1)]
     found = [one_run(scores, members, claim=claim, guesses=(200, 200)).lower_bound for claim in claims]
     assert found[0] > found[1] + 0.01
     assert found[1] > found[2] + 0.05

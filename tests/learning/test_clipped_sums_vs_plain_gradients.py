@@ -123,3 +123,19 @@ def test_dropout_is_drawn_once_an_example() -> None:
     found = clipped_gradient(model, lambda output, _: output[:, 0], (torch.ones(500, 4), torch.zeros(500)), 100.0)
     kept = found["1.weight"] / 2
     assert torch.equal(kept, kept.round()) and 400 < float(kept.sum()) / 2 < 600
+
+
+@pytest.mark.parametrize("bias", [True, False])
+def test_narrow_layers_by_the_transposed_product(bias: bool) -> None:
+    torch.manual_seed(5)
+    model = nn.Linear(20, 7, bias=bias).double()
+    batch = torch.randn(2500, 20, dtype=torch.float64), torch.randint(0, 7, (2500,))
+    found = clipped_gradient(model, F.cross_entropy, batch, 0.5)
+    left = torch.autograd.functional.jacobian(
+        lambda out: F.cross_entropy(out, batch[1], reduction="sum"), model(batch[0])
+    )
+    inputs = torch.cat([batch[0], torch.ones(2500, 1)], 1) if bias else batch[0]
+    norms = left.norm(dim=1) * inputs.norm(dim=1)
+    total = (left * (0.5 / norms).clamp(max=1).unsqueeze(1)).T @ inputs
+    expected = {"weight": total[:, :20]} | ({"bias": total[:, 20]} if bias else {})
+    assert distance(found, expected) < 1e-12

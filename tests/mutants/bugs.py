@@ -284,9 +284,9 @@ def clipping_after_averaging(patch: Patch) -> None:
 
     add = Watched.add_clipped
 
-    def wrong(self: Any, named: Any, batch: Any, max_norm: float, clipping: Any) -> None:
-        add(self, named, batch, 1e9, clipping)
-        norm = math.sqrt(sum(float(part.square().sum()) for part in named.values()))
+    def wrong(self: Any, named: Any, batch: Any, max_norm: float, clipping: Any, share: float = 1.0) -> None:
+        add(self, named, batch, 1e9, clipping, share)
+        norm = math.sqrt(sum(float(part.square().sum()) for part in named.values())) / share
         for part in named.values():
             part.mul_(min(1.0, max_norm / norm) if norm else 1.0)
 
@@ -371,6 +371,15 @@ def ties_in_order_of_the_file(patch: Patch) -> None:
 def delta_of_one_run_forgotten(patch: Patch) -> None:
     from hush.auditing import guesses
 
-    tail = guesses.tail_of_pure
-    for module in (guesses, import_module("hush.auditing.one_run")):
-        patch.setattr(module, "tail_of_pure", lambda *a, epsilon, delta: tail(*a, epsilon=epsilon, delta=0.0))
+    chance = guesses.chance_of
+    patch.setattr(guesses, "chance_of", lambda *a, epsilon, delta: chance(*a, epsilon=epsilon, delta=0.0))
+
+
+def delta_of_all_numbers_forgotten(patch: Patch) -> None:
+    patch.setattr("hush.auditing.walks.Walk.leak", lambda self, epsilon: 0.0)
+
+
+def numbers_of_guesses_not_paid_for(patch: Patch) -> None:
+    """Only the number that says most is counted, as if it had been the only one."""
+    walk = import_module("hush.auditing.walks").Walk
+    patch.setattr(walk, "chance", lambda self, wrong, low, high: float(np.min(self.local(wrong, high))))

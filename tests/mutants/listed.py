@@ -158,4 +158,15 @@ MUTANTS = [
         bugs.delta_of_one_run_forgotten,
         "tests.auditing.test_one_run_vs_theorem:test_delta_costs",
     ),
+    Mutant(
+        "the delta term of all numbers of guesses forgotten",
+        bugs.delta_of_all_numbers_forgotten,
+        "tests.auditing.test_walks_vs_brute_force:test_leak_vs_worst_mechanism",
+        (0.02, 0.5, 12),
+    ),
+    Mutant(
+        "the best number of guesses chosen and not paid for",
+        bugs.numbers_of_guesses_not_paid_for,
+        "tests.auditing.test_walks_vs_brute_force:test_false_alarms_at_the_truth_of_a_tight_mechanism",
+    ),
 ]

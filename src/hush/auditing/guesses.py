@@ -1,42 +1,55 @@
-"""How likely so many right guesses are, at most, about fair coins that a private training saw: the one-run theorems."""
+"""How likely so many right guesses are, at most, about fair coins that a private training saw: one number of them."""
 
 from __future__ import annotations
 
-import math
 from collections.abc import Callable
 from typing import Any, TypeAlias
 
 import numpy as np
 from scipy import special
 
+from hush.auditing.claims import Claim
+
 Array: TypeAlias = Any
 Inverse: TypeAlias = Callable[[Array], Array]
 """The least false positive rate at which an attacker can have a true positive rate."""
+Guesses: TypeAlias = tuple[int, int]
+"""How many of the highest scores are called members, and how many of the lowest ones non-members."""
+
+LARGEST = {"epsilon": 64.0, "mu": 32.0}
+"""No bound is sought beyond."""
+GRID = 33
 
 
-def tail_of_pure(right: int, guesses: int, canaries: int, *, epsilon: float, delta: float) -> float:
-    """Bound on the chance of so many right guesses or more, of (epsilon, delta)-DP.
+def right(ranked: Array, guesses: Guesses) -> int:
+    """Right guesses, of labels in order of falling scores."""
+    first, last = guesses
+    return int(np.count_nonzero(ranked[:first]) + np.count_nonzero(~ranked[len(ranked) - last :] if last else []))
 
-    Steinke, Nasr, Jagielski 2023, Thm 5.2: with W binomial of rate e^eps/(1 + e^eps) over the guesses,
-    P[W >= v] + 2 m delta max over i >= 1 of P[v - i <= W < v] / i.
 
-    >>> round(tail_of_pure(90, 100, 1000, epsilon=1.0, delta=1e-5), 6)
-    0.000841
+def chance_of(right: int, guesses: int, canaries: int, *, epsilon: Array, delta: float) -> Array:
+    """Bound on the chance of so many right guesses or more, of (epsilon, delta)-DP; one entry an epsilon.
+
+    With W binomial of rate e^eps/(1 + e^eps) over the guesses and b = P[W >= v] it is
+    b + m delta b (1 - b) / (v P[W = v]): docs/theory/audits.md; it sharpens Steinke, Nasr, Jagielski 2023, Thm 5.2.
+    It grows with epsilon.
+
+    >>> round(float(chance_of(90, 100, 1000, epsilon=1.0, delta=1e-5)), 6)
+    0.000183
     """
-    rate = 1 / (1 + math.exp(-epsilon))
-    tail = float(special.bdtrc(right - 1, guesses, rate)) if right > 0 else 1.0
-    if delta == 0 or right == 0:
+    if right <= 0:
+        return np.ones_like(epsilon)
+    # in wrong guesses, so that rates near 1 keep their digits
+    wrong, rate = guesses - right, special.expit(-np.asarray(epsilon, dtype=float))
+    tail = special.bdtr(wrong, guesses, rate)
+    if delta == 0:
         return tail
-    below = np.arange(right - 1, -1, -1)
-    log_mass = (
-        special.gammaln(guesses + 1)
-        - special.gammaln(below + 1)
-        - special.gammaln(guesses - below + 1)
-        - guesses * math.log1p(math.exp(-epsilon))
-        - (guesses - below) * epsilon
-    )
-    worst = float(np.max(np.cumsum(np.exp(log_mass)) / np.arange(1, right + 1)))
-    return min(1.0, tail + 2 * canaries * delta * worst * (1 + 1e-9))
+    # P[W >= v] / P[W = v] = 2F1(1, -wrong; v + 1; -e^eps), summed from its largest terms
+    steps = np.arange(wrong)
+    with np.errstate(over="ignore"):
+        terms = ((wrong - steps) / (right + 1 + steps)) * np.exp(np.asarray(epsilon, dtype=float))[..., None]
+        ratio = np.minimum(1 + np.cumprod(terms, axis=-1).sum(axis=-1), 1e300)
+    return np.minimum(tail + canaries * delta * (1 - tail) * ratio / right * (1 + 1e-9), 1.0)
 
 
 def is_possible(right: int, guesses: int, canaries: int, chance: float, inverse: Inverse, shape: tuple) -> Array:
@@ -56,14 +69,16 @@ def is_possible(right: int, guesses: int, canaries: int, chance: float, inverse:
     """
     reached = np.full(shape, chance * right / canaries)
     missed = np.full(shape, chance * (guesses - right) / canaries)
+    most = guesses / canaries * (1 + 1e-12)
     for count in range(right - 1, -1, -1):
         asked = np.maximum(missed, inverse(reached))
         more = asked - missed
         reached = np.minimum(reached + more * (count / (guesses - count)), 1.0)
         missed = asked
-        if not np.any(more > 0):
+        # what no longer grows is decided, and so is what has grown too large
+        if not np.any((more > 0) & (reached + missed <= most)):
             break
-    return reached + missed <= guesses / canaries * (1 + 1e-12)
+    return reached + missed <= most
 
 
 def gaussian_inverse(mu: Array) -> Inverse:
@@ -71,7 +86,33 @@ def gaussian_inverse(mu: Array) -> Inverse:
     return lambda reached: special.ndtr(special.ndtri(reached) - mu)
 
 
-def approximate_inverse(epsilon: Array, delta: float) -> Inverse:
-    """Of (epsilon, delta)-DP: the larger of its two lines (Wasserman, Zhou 2010)."""
-    down, up = np.exp(-np.asarray(epsilon)), np.exp(np.asarray(epsilon))
-    return lambda y: np.maximum(np.maximum((y - delta) * down, 1 - delta - up * (1 - y)), 0.0)
+def is_evidence(correct: int, guesses: Guesses, error: float) -> bool:
+    """Whether so many right guesses are too many for coins that nobody saw."""
+    return correct > 0 and bool(special.bdtrc(correct - 1, sum(guesses), 0.5) <= error)
+
+
+def bound_of(correct: int, guesses: Guesses, canaries: int, claim: Claim, error: float, above: float = 0.0) -> float:
+    """The least parameter with which so many right guesses have a chance above the error; 0 where any does.
+
+    Both chances grow with the parameter, so that those below a rejected one are rejected too. Where the bound does not
+    exceed `above` the answer is 0.
+    """
+    if not is_evidence(correct, guesses, error):
+        return 0.0
+    low, high = above, LARGEST[claim.quantity]
+    if not _rejected(correct, sum(guesses), canaries, claim, error, np.array([low]))[0]:
+        return 0.0
+    for _ in range(5):
+        grid = np.linspace(low, high, GRID)
+        kept = ~_rejected(correct, sum(guesses), canaries, claim, error, grid)
+        first = int(np.argmax(kept)) if kept.any() else GRID - 1
+        if first == 0:
+            return low
+        low, high = float(grid[first - 1]), float(grid[first])
+    return low
+
+
+def _rejected(correct: int, total: int, canaries: int, claim: Claim, error: float, grid: Array) -> Array:
+    if claim.quantity == "mu":
+        return ~is_possible(correct, total, canaries, error, gaussian_inverse(grid), grid.shape)
+    return chance_of(correct, total, canaries, epsilon=grid, delta=claim.delta) <= error

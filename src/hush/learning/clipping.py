@@ -29,8 +29,7 @@ class Flat(Clipping):
     """
 
     def factors(self, squares: Tensor, max_norm: float) -> Tensor:
-        total = squares.sum(0) if len(squares) > 1 else squares[0]
-        return total.rsqrt().mul_(max_norm).clamp_max_(1).expand_as(squares)
+        return _totals(squares).rsqrt().mul_(max_norm).clamp_max_(1).expand_as(squares)
 
 
 @dataclass(frozen=True)
@@ -65,5 +64,9 @@ class Automatic(Clipping):
         object.__setattr__(self, "stability", positive("Automatic", stability=self.stability))
 
     def factors(self, squares: Tensor, max_norm: float) -> Tensor:
-        total = squares.sum(0) if len(squares) > 1 else squares[0]
-        return (max_norm / (total.sqrt() + self.stability)).expand_as(squares)
+        return (max_norm / (_totals(squares).sqrt() + self.stability)).expand_as(squares)
+
+
+def _totals(squares: Tensor) -> Tensor:
+    """Squared norms of the whole gradients, shape (1, m)."""
+    return squares.sum(0, keepdim=True) if squares.shape[0] > 1 else squares

@@ -162,8 +162,8 @@ class Outer(Part):
             if not self.weight:
                 return sizes
             sizes.clamp_min_(faint(left))
-            others = row_squares(right).clamp_min_(faint(right))
-            return sizes.mul_(others.add_(1) if self.bias else others)
+            others = row_squares(right)
+            return sizes.mul_(others.add_(1) if self.bias else others.clamp_min_(faint(right)))
         found = []
         if self.weight:
             found.append(ghost_squares(left, right))

@@ -18,7 +18,7 @@ from hush.learning.probe import ROWS, Probe, probe_of
 from hush.learning.units import Axes, Pass, Unit, trainable, units_of
 from hush.mechanisms.checks import positive
 
-CACHE = 16 * 2**20
+CACHE = 8 * 2**20
 """Bytes that a micro-batch should fill: what a core's share of the cache holds."""
 FEWEST = 16
 
@@ -99,19 +99,20 @@ class Watched:
         most = max(FEWEST, CACHE // max(self.row_bytes, 1))
         return -(-count // -(-count // most)) if count else 1
 
-    def add_clipped(self, named: dict[str, Tensor], batch: Any, max_norm: float, clipping: Clipping) -> None:
-        """Add the clipped gradients of all examples of the batch to what is there for each parameter."""
+    @torch.no_grad()
+    def add_clipped(
+        self, named: dict[str, Tensor], batch: Any, max_norm: float, clipping: Clipping, share: float = 1.0
+    ) -> None:
+        """Add a share of the clipped gradients of all examples of the batch to what is there for each parameter."""
         views = {id(p): named[name] for name, p in self.parameters.items()}
         count = size_of(batch)
         step = self.micro(count)
-        run = Pass(self.units, self.axes, self.loops, self.gentle)
-        with run.watching():
+        with Pass(self.units, self.axes, self.loops, self.gentle) as run:
             for start in range(0, count, step):
                 stop = min(start + step, count)
                 part = batch if step >= count else rows(batch, start, stop)
                 for parts in self._parts(run, part, stop - start):
-                    with torch.no_grad():
-                        _add(views, parts, max_norm, clipping)
+                    _add(views, parts, max_norm, clipping, share)
 
     def _parts(self, run: Pass, batch: Any, count: int) -> Iterator[list[tuple[Keys, Part]]]:
         """The parts of a micro-batch; an example that model or loss cannot take (a label out of range) adds nothing.
@@ -120,7 +121,9 @@ class Watched:
         """
         run.begin(count)
         try:
-            parts = joint(run.parts(row_losses(self.model, self.each, batch, count)), self.groups)
+            with torch.enable_grad():
+                losses = row_losses(self.model, self.each, batch, count)
+            parts = joint(run.parts(losses), self.groups)
         except (HushError, torch.OutOfMemoryError):
             raise
         except (RuntimeError, IndexError, ValueError):
@@ -131,15 +134,18 @@ class Watched:
             yield parts
 
 
-def _add(views: dict[int, Tensor], parts: list[tuple[Keys, Part]], max_norm: float, clipping: Clipping) -> None:
-    """Add the clipped rows of one micro-batch; a row that is not finite in any layer adds nothing at all."""
+def _add(
+    views: dict[int, Tensor], parts: list[tuple[Keys, Part]], max_norm: float, clipping: Clipping, share: float
+) -> None:
+    """Add a share of the clipped rows of a micro-batch; a row that is not finite in any layer adds nothing at all."""
     norms = [part.squares() for _, part in parts]
     squares = torch.stack(norms) if len(norms) > 1 else norms[0].unsqueeze(0)
     if not math.isfinite(squares.sum().item()):
         bad = ~torch.isfinite(squares).all(0)
         parts = [(keys, part.without(bad)) for keys, part in parts]
         squares = squares.masked_fill(bad, 0)
-    for (keys, part), weights in zip(parts, clipping.factors(squares, max_norm).unbind(), strict=True):
+    factors = clipping.factors(squares, max_norm) * share
+    for (keys, part), weights in zip(parts, factors.unbind(), strict=True):
         part.add(weights, {name: views[key] for name, key in keys.items()})
 
 
@@ -147,20 +153,18 @@ Keys = dict[str, int]
 """Name of a parameter in its part, to the identity of the parameter."""
 
 
-def joint(parts: list[tuple[Unit, Part]], groups: list[list[Unit]]) -> list[tuple[Keys, Part]]:
+def joint(parts: dict[int, Part], groups: list[list[Unit]]) -> list[tuple[Keys, Part]]:
     """The parts of a group of units that share parameters, as one."""
-    by_unit = {id(unit): part for unit, part in parts}
     found = []
     for group in groups:
-        present = [unit for unit in group if id(unit) in by_unit]
+        present = [unit for unit in group if id(unit) in parts]
         if len(present) == 1:
-            unit = present[0]
-            found.append(({name: id(p) for name, p in unit.parameters.items()}, by_unit[id(unit)]))
+            found.append((present[0].keys, parts[id(present[0])]))
         elif present:
             total: dict[int, Tensor] = {}
             for unit in present:
-                for name, gradients in by_unit[id(unit)].rows().items():
-                    key = id(unit.parameters[name])
+                for name, gradients in parts[id(unit)].rows().items():
+                    key = unit.keys[name]
                     total[key] = total[key] + gradients if key in total else gradients
             found.append(({str(key): key for key in total}, Rows({str(key): value for key, value in total.items()})))
     return found

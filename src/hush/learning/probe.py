@@ -173,13 +173,13 @@ class Probe:
 
     def watched(
         self, units: list[Unit], axes: dict[int, list[Axes]], loops: frozenset[int], gentle: bool
-    ) -> list[tuple[Unit, Part]]:
+    ) -> dict[int, Part]:
         """The parts of the first rows by the watched pass."""
-        run = Pass(units, axes, loops, gentle)
-        with run.watching(), self._settled():
+        with Pass(units, axes, loops, gentle) as run, self._settled(), torch.enable_grad():
             run.begin(ROWS)
             losses = row_losses(self.model, self.loss, rows(self.batch, 0, ROWS), ROWS)
-        return run.parts(losses)
+        with torch.no_grad():
+            return run.parts(losses)
 
 
 def _shape_list(values: Any) -> tuple[Any, ...]:

@@ -99,15 +99,15 @@ class PrivateGradient:
             )
         watched = self._ready(batch.examples)
         batch.used, self.steps = True, self.steps + 1
-        scale = self.plan.noise_multiplier, self.max_norm
+        share = 1 / self.plan.expected_batch
+        scale = self.plan.noise_multiplier, self.max_norm * share
         try:
             self.noise.begin(self._flat, *scale)
-            watched.add_clipped(self._named, batch.examples, self.max_norm, self.clipping)
+            watched.add_clipped(self._named, batch.examples, self.max_norm, self.clipping, share)
             self.noise.finish(self._flat, *scale)
         except BaseException:
             self._flat.zero_()  # it may be what .grad shows, and has no noise yet
             raise
-        self._flat.div_(self.plan.expected_batch)
         for name, p in watched.parameters.items():
             p.grad = self._named[name]
 

@@ -3,8 +3,7 @@
 from __future__ import annotations
 
 import warnings
-from collections.abc import Callable, Iterator, Sequence
-from contextlib import contextmanager
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
 from typing import Any
 
@@ -16,7 +15,7 @@ from torch.utils import _pytree as pytree
 
 from hush.errors import NotCovered
 from hush.learning.parts import Part, Rows
-from hush.learning.rules import Rule, rule_of
+from hush.learning.rules import Rule, is_narrow, narrow, rule_of
 
 SHARED = -1
 """The axis of a call that does not depend on the batch, such as a table of positions."""
@@ -30,10 +29,12 @@ class Unit:
     rule: Rule | None
     parameters: dict[str, nn.Parameter]
     names: tuple[str, ...] = field(init=False)
+    keys: dict[str, int] = field(init=False)
     kind: torch.dtype = field(init=False)
 
     def __post_init__(self) -> None:
         object.__setattr__(self, "names", tuple(self.parameters))
+        object.__setattr__(self, "keys", {name: id(p) for name, p in self.parameters.items()})
         object.__setattr__(self, "kind", next(iter(self.parameters.values())).dtype)
 
 
@@ -133,27 +134,25 @@ class Pass:
         self.copies = {id(unit): _copies(unit, count) for unit in self.units if unit.rule is None}
         self.seen: dict[int, int] = {}
 
-    @contextmanager
-    def watching(self) -> Iterator[None]:
-        """While the model runs: no parameter asks for a gradient, and every unit runs under watch."""
-        owned = [p for unit in self.units for p in unit.parameters.values() if p.requires_grad]
-        saved = [(unit.module, unit.module.__dict__.get("forward")) for unit in self.units]
-        try:
-            for unit in self.units:
-                watched = self._expanded(unit) if unit.rule is None else self._tapped(unit, unit.rule)
-                unit.module.__dict__["forward"] = watched
-            for p in owned:
-                p.requires_grad_(False)
-            with torch.enable_grad():
-                yield
-        finally:
-            for p in owned:
-                p.requires_grad_(True)
-            for module, forward in saved:
-                if forward is None:
-                    module.__dict__.pop("forward", None)
-                else:
-                    module.__dict__["forward"] = forward
+    def __enter__(self) -> Pass:
+        """From here on no parameter asks for a gradient, and every unit runs under watch."""
+        self.owned = [p for unit in self.units for p in unit.parameters.values() if p.requires_grad]
+        self.saved = [(unit.module, unit.module.__dict__.get("forward")) for unit in self.units]
+        watched = [self._expanded(unit) if unit.rule is None else self._tapped(unit, unit.rule) for unit in self.units]
+        for unit, forward in zip(self.units, watched, strict=True):
+            unit.module.__dict__["forward"] = forward
+        for p in self.owned:
+            p.requires_grad_(False)
+        return self
+
+    def __exit__(self, *error: object) -> None:
+        for p in self.owned:
+            p.requires_grad_(True)
+        for module, forward in self.saved:
+            if forward is None:
+                module.__dict__.pop("forward", None)
+            else:
+                module.__dict__["forward"] = forward
 
     def _next_axes(self, unit: Unit) -> Axes:
         place = self.seen.get(id(unit), 0)
@@ -165,10 +164,15 @@ class Pass:
 
     def _tapped(self, unit: Unit, rule: Rule) -> Callable[..., Tensor]:
         """The layer's forward, which also notes its input and where the gradient of its output will arrive."""
-        original = unit.module.forward
+        original, layer = unit.module.forward, unit.module
+        own = "forward" not in layer.__dict__
 
         def forward(*arguments: Any, **named: Any) -> Tensor:
-            output, axis = original(*arguments, **named), self._next_axes(unit).results[0]
+            if own and not named and is_narrow(layer, arguments[0]):
+                output = narrow(layer.weight, layer.bias, arguments[0])  # type: ignore[arg-type]
+            else:
+                output = original(*arguments, **named)
+            axis = self._next_axes(unit).results[0]
             if axis is None:
                 axis, output = SHARED, spread(output, self.count).contiguous()
             if not output.requires_grad:
@@ -195,25 +199,23 @@ class Pass:
 
         return forward
 
-    def parts(self, losses: Tensor) -> list[tuple[Unit, Part]]:
-        """Every unit's part, its calls joined, from one backward pass; a unit that was not used has none."""
+    def parts(self, losses: Tensor) -> dict[int, Part]:
+        """The part of each unit, its calls joined, by one backward pass; a unit that was not used has none."""
         leaves = [(unit, name) for unit in self.units if unit.rule is None for name in self.copies[id(unit)]]
         targets: Any = [call.edge for call in self.calls] + [self.copies[id(unit)][name] for unit, name in leaves]
         if not targets or not losses.requires_grad:
-            return []
+            return {}
         gradients = torch.autograd.grad(losses, targets, torch.ones_like(losses), allow_unused=True)
-        with torch.no_grad():
-            found: dict[int, list[Part]] = {}
-            for call, left in zip(self.calls, gradients, strict=False):
-                if left is not None:
-                    found.setdefault(id(call.unit), []).append(call.part(left, self.count))
-            rows: dict[int, dict[str, Tensor]] = {}
-            for (unit, name), gradient in zip(leaves, gradients[len(self.calls) :], strict=True):
-                if gradient is not None:
-                    rows.setdefault(id(unit), {})[name.removeprefix("inner.")] = gradient
-            found |= {key: [Rows(gradients)] for key, gradients in rows.items()}
-            parts = [(unit, found[id(unit)]) for unit in self.units if id(unit) in found]
-            return [(unit, many[0] if len(many) == 1 else many[0].joined(many[1:])) for unit, many in parts]
+        found: dict[int, list[Part]] = {}
+        for call, left in zip(self.calls, gradients, strict=False):
+            if left is not None:
+                found.setdefault(id(call.unit), []).append(call.part(left, self.count))
+        rows: dict[int, dict[str, Tensor]] = {}
+        for (unit, name), gradient in zip(leaves, gradients[len(self.calls) :], strict=True):
+            if gradient is not None:
+                rows.setdefault(id(unit), {})[name.removeprefix("inner.")] = gradient
+        found |= {key: [Rows(gradients)] for key, gradients in rows.items()}
+        return {key: many[0] if len(many) == 1 else many[0].joined(many[1:]) for key, many in found.items()}
 
 
 def _copies(unit: Unit, count: int) -> dict[str, Tensor]:
