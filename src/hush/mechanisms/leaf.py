@@ -49,8 +49,8 @@ class Leaf(Mechanism):
             return replaced_on_a_sample(self, removed[1])
         if self.relation is Relation.REPLACE:
             raise NotCovered(
-                f"{self}, stated for replaced records, on a sample of random size: no pair is known, as a sample may lose "
-                "the record. State it for added or removed ones and write .under(hush.Relation.REPLACE) on the sample"
+                f"{self}, stated for replaced records, on a sample of random size: no pair is known, as a sample may "
+                "lose the record. State it for added or removed ones and write .under(hush.Relation.REPLACE) on the sample"
             )
         raise NotCovered(
             f"{self} on a sample, several records changed: no pair is known. Covered: one record added, removed or "
