@@ -50,7 +50,7 @@ class Leaf(Mechanism):
         if self.relation is Relation.REPLACE:
             raise NotCovered(
                 f"{self}, stated for replaced records, on a sample of random size: no pair is known, as a sample may "
-                "lose the record. State it for added or removed ones and write .under(hush.Relation.REPLACE) on the sample"
+                "lose the record. State it for added or removed ones, then .under(hush.Relation.REPLACE) on the sample"
             )
         raise NotCovered(
             f"{self} on a sample, several records changed: no pair is known. Covered: one record added, removed or "
