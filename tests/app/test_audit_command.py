@@ -8,7 +8,10 @@ from pathlib import Path
 import numpy as np
 import pytest
 
+import hush
 from hush.app.cli import main
+from hush.app.self_audit import Case
+from hush.auditing import distinguish
 
 
 def canaries() -> tuple[np.ndarray, np.ndarray]:
@@ -45,9 +48,37 @@ def test_every_format_says_the_same(ending: str, tmp_path: Path, capsys: pytest.
 def test_runs_and_charts(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
     out = tmp_path / "audit.svg"
     arguments = ["audit", "scores", written(tmp_path, ".npz"), "--claim", "gdp 0.5", "--runs", "--out", str(out)]
-    assert main(arguments) == 0
+    assert main(arguments) == 4
     assert "REFUTED" in capsys.readouterr().out
     assert out.read_text().startswith("<svg")
+
+
+@pytest.mark.parametrize("form", [(), ("--json",)])
+def test_exit_code_of_a_refuted_claim(form: tuple[str, ...], tmp_path: Path) -> None:
+    path = written(tmp_path, ".csv")
+    assert main(["audit", "scores", path, "--claim", "gdp 0.1", *form]) == 4
+    assert main(["audit", "scores", path, "--claim", "gdp 10", *form]) == 0
+
+
+@pytest.mark.parametrize("form", [(), ("--json",)])
+def test_exit_code_of_the_self_audit(
+    form: tuple[str, ...], monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    """Sound mechanisms only, then one whose claim is false."""
+    random = np.random.default_rng(1)
+
+    def case(noise: float) -> Case:
+        draws = 1 + noise * random.laplace(size=4000), noise * random.laplace(size=4000)
+        return Case(f"Laplace {noise}", lambda effort: distinguish(*draws, claim=hush.PureDP(1.0), confidence=0.999))
+
+    listed = [case(2.0), case(100.0)]
+    monkeypatch.setattr("hush.app.self_audit.cases", lambda: iter(listed))
+    assert main(["audit", "self", *form]) == 0
+    shown = capsys.readouterr().out
+    assert form or ("survives" in shown and "no evidence" in shown and "0 claims refuted, 1 without" in shown)
+    listed.append(case(0.2))
+    assert main(["audit", "self", *form]) == 4
+    assert "Laplace 0.2" in capsys.readouterr().out
 
 
 def test_without_a_claim(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:

@@ -13,9 +13,10 @@ from typing import Any
 
 import numpy as np
 
+from hush.app.commands import Refutation
 from hush.app.expression import parse
 from hush.app.pictures import progress, saved
-from hush.auditing import distinguish, from_gradients, from_sums, linkage, membership, one_run
+from hush.auditing import AuditReport, distinguish, from_gradients, from_sums, linkage, membership, one_run
 from hush.errors import InvalidParameter, NotInstalled
 from hush.mechanisms.checks import number
 
@@ -45,9 +46,10 @@ def _scores(arguments: Namespace) -> str:
         report = one_run(scores, members, **options)
     if arguments.out:
         saved(report.chart(), arguments.out)
+    said = f"{report}\n\n{found}"
     if arguments.json:
-        return json.dumps({"audit": json.loads(report.to_json()), "membership": json.loads(found.to_json())})
-    return f"{report}\n\n{found}"
+        said = json.dumps({"audit": json.loads(report.to_json()), "membership": json.loads(found.to_json())})
+    return said if report.survives else Refutation(said)
 
 
 def _self(arguments: Namespace) -> str:
@@ -60,19 +62,26 @@ def _self(arguments: Namespace) -> str:
         report = listed[name].run(effort)
         rows.append((name, report))
     refuted = [name for name, report in rows if not report.survives or not report.null.passes]
-    missing = [package for package in NEEDED if not find_spec(package)]
     if arguments.json:
-        return json.dumps(
+        said = json.dumps(
             {"refuted": refuted, "audits": [{"name": name} | json.loads(r.to_json()) for name, r in rows]}
         )
-    lines = [
-        f"{'REFUTED ' if name in refuted else 'survives'}  {report.claim.quantity} >= {report.lower_bound:<7.4f}"
-        f" claimed {report.claim.value:<8.4f} {name}"
-        for name, report in rows
-    ]
-    said = f"{len(rows)} audits, {len(refuted)} claims refuted"
-    left = [f"{what} not audited: {package} is not installed" for package, what in NEEDED.items() if package in missing]
-    return "\n".join([*lines, *left, said])
+    else:
+        left = [f"{what} not audited: {name} is not installed" for name, what in NEEDED.items() if not find_spec(name)]
+        said = "\n".join([*(_line(name, report, name in refuted) for name, report in rows), *left, _in_short(rows)])
+    return Refutation(said) if refuted else said
+
+
+def _line(name: str, report: AuditReport, refuted: bool) -> str:
+    verdict = "REFUTED" if refuted else "survives" if report.lower_bound > 0 else "no evidence"
+    bound, claimed = f"{report.claim.quantity} >= {report.lower_bound:<7.4f}", f"claimed {report.claim.value:<8.4f}"
+    return f"{verdict:<11}  {bound} {claimed} {name}"
+
+
+def _in_short(rows: list[tuple[str, AuditReport]]) -> str:
+    refuted = sum(not report.survives or not report.null.passes for _, report in rows)
+    silent = sum(report.lower_bound == 0 for _, report in rows)
+    return f"{len(rows)} audits, {refuted} claims refuted, {silent} without evidence"
 
 
 def _demo(arguments: Namespace) -> str:

@@ -15,6 +15,8 @@ examples:
 scores FILE has a column `score` (larger: more likely a member) and a column `member` (1 or 0), as CSV, npz or parquet:
 one row a canary of one training run, each put in by a fair coin of its own; with --runs one row an independent run,
 its label saying which of two neighbouring inputs it had. Without --claim the membership attack alone is described.
+
+exit codes: 0 every claim survives, 4 one is refuted (2 bad input, 3 no theorem covers the claim)
 """
 
 

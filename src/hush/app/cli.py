@@ -11,8 +11,8 @@ from typing import NoReturn
 
 from hush.errors import HushError, NotCovered
 
-USAGE, UNKNOWN = 2, 3
-"""Exit codes: a value breaks a rule; no theorem covers what was asked."""
+USAGE, UNKNOWN, REFUTED = 2, 3, 4
+"""Exit codes: a value breaks a rule; no theorem covers what was asked; an audit refuted a claim."""
 
 EXAMPLES = """\
 examples:
@@ -88,7 +88,9 @@ def main(argv: Sequence[str] | None = None) -> int:
         arguments = parser().parse_args(argv)
         from hush.app import commands
 
-        print(commands.run(arguments), flush=True)
+        printed = commands.run(arguments)
+        print(printed, flush=True)
+        return REFUTED if isinstance(printed, commands.Refutation) else 0
     except BrokenPipeError:  # the reader has seen enough
         os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
     except SystemExit as leaving:  # --help and --version

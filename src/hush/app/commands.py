@@ -16,6 +16,10 @@ OVER = {"noise": (0.05, 10_000.0), "rate": (1e-9, 1.0), "steps": (1, 10**12)}
 """Where calibrate searches unless told."""
 
 
+class Refutation(str):
+    """The output of an audit that refuted a claim."""
+
+
 def run(arguments: Namespace) -> str:
     """The output of one command."""
     if arguments.command in ("chart", "compare", "compose", "figures"):

@@ -73,7 +73,8 @@ class Together:
 
 def chosen(canaries: int, claim: Claim, error: float) -> Shares | Together:
     """For (epsilon, delta) all numbers together, unless the delta of many canaries takes the error; else shares."""
-    expected, proven = expected_guesses(canaries, claim, error)
+    mu = separation(claim)
+    expected, proven = expected_guesses(canaries, mu, claim, error)
     if claim.quantity == "epsilon":
         fewest = FEWEST
         while fewest <= sum(expected):
@@ -82,7 +83,8 @@ def chosen(canaries: int, claim: Claim, error: float) -> Shares | Together:
                 one_end = Walk.around(expected[0], canaries=canaries, delta=claim.delta, fewest=fewest)
                 return Together({"both": (walk, 0.9 * error), "highest": (one_end, 0.1 * error)})
             fewest *= 2
-    shares = numbers_of_guesses(canaries, expected)
+    weaker = [expected_guesses(canaries, mu / 2**halvings, claim, error)[0] for halvings in (1, 2, 3)]
+    shares = numbers_of_guesses(canaries, [expected, *weaker])
     return Shares({pair: share * error for pair, share in shares.items()}, canaries, claim)
 
 
@@ -99,35 +101,39 @@ def wrong_on_the_way(ranked: Array, numbers: Array, *, both: bool) -> Array:
     return from_above[numbers - numbers // 2] + from_below[numbers // 2]
 
 
-def numbers_of_guesses(canaries: int, expected: Guesses) -> dict[Guesses, float]:
-    """What is tried, and its share of the error: what the claim lets expect, then all canaries, then fewer and fewer.
+def numbers_of_guesses(canaries: int, expected: list[Guesses]) -> dict[Guesses, float]:
+    """What is tried, and its share of the error: half, a quarter, ... for what is expected; then all, and halvings.
 
-    >>> {pair: round(share, 3) for pair, share in numbers_of_guesses(20, (7, 7)).items()}
-    {(7, 7): 0.85, (10, 10): 0.06, (20, 0): 0.015, (5, 5): 0.06, (10, 0): 0.015}
+    >>> {pair: round(share, 3) for pair, share in numbers_of_guesses(20, [(7, 7), (6, 6)]).items()}
+    {(7, 7): 0.5, (6, 6): 0.25, (10, 10): 0.1, (20, 0): 0.025, (5, 5): 0.1, (10, 0): 0.025}
     """
+    shares: dict[Guesses, float] = {}
+    for place, pair in enumerate(expected, start=1):
+        shares[pair] = shares.get(pair, 0.0) + 0.5**place
     sizes = [canaries >> halvings for halvings in range(50) if canaries >> halvings >= FEWEST]
-    both, highest = 0.12 / len(sizes), 0.03 / len(sizes)
-    shares = {expected: 0.85}
+    left = 0.5 ** len(expected) / len(sizes)
     for size in sizes:
-        for pair, share in (((size - size // 2, size // 2), both), ((size, 0), highest)):
+        for pair, share in (((size - size // 2, size // 2), 0.8 * left), ((size, 0), 0.2 * left)):
             shares[pair] = shares.get(pair, 0.0) + share
     return shares
 
 
-def expected_guesses(canaries: int, claim: Claim, error: float) -> tuple[Guesses, float]:
-    """The number of guesses at both ends that would prove most if the claim were just true, and what it would prove.
+def separation(claim: Claim) -> float:
+    """The mu of scores N(mu, 1) of members and N(0, 1) of others whose attacker has the claim's advantage."""
+    if claim.quantity == "mu":
+        return claim.value
+    return 2 * float(special.ndtri((1 + min(claim.mechanism.advantage().upper, 1 - 1e-9)) / 2))
 
-    Scores are thought of as N(mu, 1) for members and N(0, 1) for others, with the mu of the same advantage. No score is
-    looked at.
+
+def expected_guesses(canaries: int, mu: float, claim: Claim, error: float) -> tuple[Guesses, float]:
+    """The number of guesses at both ends that would prove most with such scores, and what it would prove.
+
+    No score is looked at.
 
     >>> import hush
-    >>> expected_guesses(1000, Claim.of(hush.GaussianDP(4.0)), 0.05)[0]
+    >>> expected_guesses(1000, 4.0, Claim.of(hush.GaussianDP(4.0)), 0.05)[0]
     (353, 353)
     """
-    mu = claim.value
-    if claim.quantity == "epsilon":
-        advantage = min(claim.mechanism.advantage().upper, 1 - 1e-9)
-        mu = 2 * float(special.ndtri((1 + advantage) / 2))
     best, proven = (canaries - canaries // 2, canaries // 2), 0.0
     cuts = np.linspace(mu - 4, 4 + mu, 2000)
     called = (special.ndtr(mu - cuts) + special.ndtr(-cuts)) / 2

@@ -194,7 +194,7 @@ def train_plan(
 
 def _least_noise(scheme: Scheme, draws: int, rate: float, epsilon: object, delta: float) -> float:
     """The least noise multiplier that meets the target; a run of no steps meets any."""
-    limit = number("train_plan", "0 < epsilon <= 100", 0.0, 100.0, low_open=True, epsilon=epsilon)
+    limit = number("train_plan", "1e-6 <= epsilon <= 100", 1e-6, 100.0, epsilon=epsilon)
     if draws == 0:
         return 1.0
     alone = calibrate(lambda noise: Gaussian(noise).repeat(draws), over=(0.01, 1e8), epsilon=limit, delta=delta).value

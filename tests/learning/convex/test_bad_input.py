@@ -47,6 +47,11 @@ def table(count=50, columns=3):
         {"epsilon": -1},
         {"epsilon": float("inf")},
         {"epsilon": True},
+        {"epsilon": 1e-12},
+        {"epsilon": 1e7},
+        {"epsilon": 1e-5},  # more noise than the exact sums' grid can take
+        {"epsilon": 501.0, "method": "objective"},
+        {"epsilon": 501.0, "delta": 0.0, "method": "output"},
         {"delta": 1.0},
         {"delta": -1e-9},
         {"delta": 0.0},

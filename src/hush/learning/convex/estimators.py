@@ -85,7 +85,7 @@ class PrivateLinearModel(BaseEstimator):
         task = Task(
             loss=self._loss(scores, joint=method.joint),
             columns=columns + 1,
-            epsilon=positive(who, epsilon=self.epsilon),
+            epsilon=number(who, "1e-6 <= epsilon <= 1e6", 1e-6, 1e6, epsilon=self.epsilon),
             delta=number(who, "0 <= delta < 1", 0.0, 1.0, high_open=True, delta=self.delta),
             examples=None if examples is None else count(who, 1, examples=examples),
             regularization=None if strength is None else positive(who, regularization=strength),
@@ -163,7 +163,7 @@ class PrivateClassifier(ClassifierMixin, PrivateLinearModel):
     def fit(self, X: Array, y: Array) -> PrivateClassifier:
         """Train on records (X, y); what is not a number, or no known class, has no influence and raises nothing."""
         table, labels = self._checked(X, y)
-        self.classes_ = self._public_classes(labels)
+        self.classes_ = self.public_classes(labels)
         scores = 1 if len(self.classes_) == 2 else len(self.classes_)
         places, known = placed(labels, self.classes_)
         targets = self._loss(scores, joint=False).encode(places, len(self.classes_))
@@ -171,7 +171,8 @@ class PrivateClassifier(ClassifierMixin, PrivateLinearModel):
         self.coef_, self.intercept_ = weights[:-1].T, weights[-1]
         return self
 
-    def _public_classes(self, labels: Array) -> Array:
+    def public_classes(self, labels: Array) -> Array:
+        """The classes that were given, in order; those of the labels only where they are declared public."""
         given = _given(self, "classes")
         if isinstance(given, str):
             if given != OBSERVED:
