@@ -8,7 +8,12 @@ from dataclasses import dataclass
 
 from torch import Tensor
 
-from hush.mechanisms.checks import positive
+from hush.mechanisms.checks import number, positive
+
+
+def checked_norm(who: str, max_norm: object) -> float:
+    """A norm whose square floats hold with all digits, and those of entries that matter beside it."""
+    return number(who, "1e-12 <= max_norm <= 1e12", 1e-12, 1e12, max_norm=max_norm)
 
 
 class Clipping(ABC):

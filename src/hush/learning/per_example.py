@@ -12,11 +12,10 @@ from torch import Tensor, nn
 
 from hush.errors import HushError, InvalidParameter, NotCovered
 from hush.learning.batch import Loss, row_losses, rows, size_of, tensors, unreduced
-from hush.learning.clipping import Clipping, Flat
+from hush.learning.clipping import Clipping, Flat, checked_norm
 from hush.learning.parts import Part, Rows
 from hush.learning.probe import ROWS, Probe, probe_of
-from hush.learning.units import Axes, Pass, Unit, trainable, units_of
-from hush.mechanisms.checks import positive
+from hush.learning.units import LOW_PRECISION, Axes, Pass, Unit, trainable, units_of
 
 CACHE = 16 * 2**20
 """Bytes that a micro-batch should fill: what a core's share of the cache holds."""
@@ -40,7 +39,7 @@ def clipped_gradient(
     watched = Watched.of(model, loss, batch)
     flat = watched.zeros()
     named = watched.named(flat)
-    watched.add_clipped(named, batch, positive("clipped_gradient", max_norm=max_norm), clipping or Flat())
+    watched.add_clipped(named, batch, checked_norm("clipped_gradient", max_norm), clipping or Flat())
     return named
 
 
@@ -107,6 +106,8 @@ class Watched:
         """Add a share of the clipped gradients of all examples of the batch to what is there for each parameter."""
         views = {id(p): named[name] for name, p in self.parameters.items()}
         count = size_of(batch)
+        if torch.is_autocast_enabled(next(iter(views.values())).device.type):
+            raise NotCovered(LOW_PRECISION)
         step = self.micro(count)
         with self.run as run:
             for start in range(0, count, step):
@@ -125,9 +126,9 @@ class Watched:
             with torch.enable_grad():
                 losses = row_losses(self.model, self.each, batch, count)
             parts = joint(run.parts(losses), self.groups)
-        except (HushError, torch.OutOfMemoryError):
+        except (HushError, torch.OutOfMemoryError, MemoryError):
             raise
-        except (RuntimeError, IndexError, ValueError):
+        except Exception:  # of any kind: a model may assert what it likes about its rows
             for row in range(count if count > 1 else 0):
                 yield from self._parts(run, rows(batch, row, row + 1), 1)
             return

@@ -44,7 +44,10 @@ class _Still(TorchFunctionMode):
 
 def _still(model: nn.Module) -> nn.Module:
     """A copy in which layers that have a probability of dropout have none."""
-    model = copy.deepcopy(model)
+    try:
+        model = copy.deepcopy(model)
+    except (RuntimeError, TypeError) as error:  # the old weight_norm, a lock
+        raise NotCovered(f"a model that cannot be copied, and so not be checked beforehand: {error}") from error
     for module in model.modules():
         if isinstance(module, nn.modules.dropout._DropoutNd):
             module.p = 0.0
@@ -165,7 +168,7 @@ class Probe:
             gradients = torch.autograd.grad(loss, list(parameters.values()), allow_unused=True)
             found.append(
                 {
-                    name: torch.zeros_like(p) if gradient is None else gradient
+                    name: torch.zeros_like(p) if gradient is None else gradient.to_dense()
                     for (name, p), gradient in zip(parameters.items(), gradients, strict=True)
                 }
             )
@@ -207,6 +210,8 @@ def probe_of(model: nn.Module, loss: Loss, batch: Any) -> Probe:
     kinds = {p.dtype for p in model.parameters() if p.is_floating_point()}
     if not units_of(model):
         raise InvalidParameter("model", "at least one parameter with requires_grad", trainable=0)
+    if any(p.is_complex() for p in model.parameters()):
+        raise NotCovered("complex parameters: keep real and imaginary parts as parameters of their own")
     if not kinds <= {torch.float32, torch.float64}:
         raise NotCovered("parameters of less than 32 bits: norms are not reliable. Keep the parameters in float32")
     fault: Exception | None = None

@@ -16,10 +16,10 @@ from hush.curves.bound import Bound
 from hush.errors import InvalidParameter
 from hush.learning.batch import Loss, picked, row_losses, size_of, tensors, unreduced
 from hush.learning.checkpoint import Checkpoint
-from hush.learning.clipping import Clipping, Flat
+from hush.learning.clipping import Clipping, Flat, checked_norm
 from hush.learning.noise import Noise, SecureNoise
 from hush.learning.per_example import Watched
-from hush.mechanisms.checks import count, positive
+from hush.mechanisms.checks import count
 from hush.mechanisms.mechanism import Mechanism
 from hush.questions.train_plan import TrainPlan
 from hush.randomness.source import Source
@@ -63,7 +63,7 @@ class PrivateGradient:
         noise: Noise | None = None,
     ) -> None:
         self.model, self.loss, self.plan = model, loss, _a_plan(plan)
-        self.max_norm = positive("PrivateGradient", max_norm=max_norm)
+        self.max_norm = checked_norm("PrivateGradient", max_norm)
         self.clipping, self.noise = clipping or Flat(), noise or SecureNoise()
         self.steps = 0
         self._watched: Watched | None = None
@@ -244,6 +244,7 @@ def fit(
     if resume_from is not None:
         gradient.steps, was_private = run.load(resume_from)
         private = private and was_private
+    optimizer.zero_grad()  # what others left there, for parameters that are not trained, has no noise
     for batch in gradient.batches(data, source):
         gradient(batch)
         optimizer.step()

@@ -17,6 +17,9 @@ from hush.errors import NotCovered
 from hush.learning.parts import Part, Rows
 from hush.learning.rules import Rule, is_narrow, narrow, rule_of
 
+LOW_PRECISION = (
+    "mixed precision (autocast): how a row rounds may depend on the others, by more than is charged. Nearest: float32"
+)
 SHARED = -1
 """The axis of a call that does not depend on the batch, such as a table of positions."""
 
@@ -44,7 +47,8 @@ def units_of(model: nn.Module) -> list[Unit]:
 
     def visit(module: nn.Module) -> None:
         own = [p for p in module.parameters(recurse=False) if p.requires_grad]
-        rule = None if next(module.children(), None) is not None else rule_of(module)
+        plain = next(module.children(), None) is None and "forward" not in module.__dict__
+        rule = rule_of(module) if plain else None
         if not own:
             for child in module.children():
                 visit(child)
@@ -92,6 +96,8 @@ class Call:
         if inputs.dtype is not kind and inputs.is_floating_point():
             inputs = inputs.to(kind)
         if left.dtype is not kind:
+            if left.element_size() < 4:
+                raise NotCovered(LOW_PRECISION)
             left = left.to(kind)
         part = self.rule(self.unit.module, inputs, left, self.unit.names)
         return part if len(inputs) == count else part.folded(count)
