@@ -11,13 +11,13 @@ import torch
 from torch import Tensor, nn
 
 from hush.errors import HushError, InvalidParameter, NotCovered
-from hush.learning.batch import Loss, row_losses, rows, size_of, unreduced
+from hush.learning.batch import Loss, row_losses, rows, size_of, tensors, unreduced
 from hush.learning.clipping import Clipping, Flat, checked_norm
 from hush.learning.parts import Part, Rows
 from hush.learning.probe import ROWS, Probe, probe_of
 from hush.learning.units import LOW_PRECISION, Axes, Pass, Unit, trainable, units_of
 
-CACHE = 8 * 2**20
+CACHE = 16 * 2**20
 """Bytes that a micro-batch should fill: what a core's share of the cache holds."""
 FEWEST = 16
 
@@ -222,10 +222,14 @@ def _agrees(probe: Probe, units: list[Unit], alone: list[dict[str, Tensor]], loo
                 part.add(weights, {name: sums[names[key]] for name, key in keys.items()})
             if not all(probe.same(sums[name], alone[row][name]) for name in sums):
                 return None
-    return sum(_bytes(part) for _, part in parts) * 4 // (8 * ROWS)
+    given = {leaf.untyped_storage().data_ptr() for leaf in tensors(probe.batch)}
+    return sum(4 * _numbers(part, given) for _, part in parts) // ROWS
 
 
-def _bytes(part: Part) -> int:
-    """Memory of a part, at double precision."""
+def _numbers(part: Part, given: set[int]) -> int:
+    """How many numbers a part holds; those that were not given, but made, count twice: they are memory of a step."""
     fields = [*vars(part).values(), *vars(part).get("gradients", {}).values()]
-    return 8 * (vars(part).get("room", 0) + sum(value.numel() for value in fields if isinstance(value, Tensor)))
+    held = [value for value in fields if isinstance(value, Tensor)]
+    return 2 * vars(part).get("room", 0) + sum(
+        value.numel() * (1 if value.untyped_storage().data_ptr() in given else 2) for value in held
+    )
