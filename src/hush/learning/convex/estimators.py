@@ -18,7 +18,7 @@ from hush.learning.convex.output import SOLVED, Output
 from hush.learning.convex.plan import Method, Plan, Task
 from hush.learning.convex.rows import INTERCEPT, Records, bounded
 from hush.learning.convex.solver import minimiser
-from hush.mechanisms.checks import count, number, positive
+from hush.mechanisms.checks import count, number
 from hush.mechanisms.mechanism import Mechanism
 from hush.randomness.source import Source, source_or_secure
 
@@ -110,7 +110,7 @@ class PrivateLinearModel(BaseEstimator):
         if not source.private:
             source = copy.deepcopy(source)  # a seed gives the same model at every fit, as random_state does elsewhere
         if not isinstance(self.private, bool):
-            raise InvalidParameter(type(self).__name__, "private=True or False", private=self.private)
+            raise InvalidParameter(who, "private=True or False", private=self.private)
         plan = None
         if self.private:
             plan = self.planned(columns=table.shape[1], scores=scores, rows=max(len(table), 1))
@@ -344,8 +344,9 @@ def _without_values(model: BaseEstimator, error: Exception) -> Exception:
     text = str(error)
     if "convert" in text:
         return InvalidParameter(type(model).__name__, "columns of numbers", dtype="object")
-    first, *more = text.splitlines()
-    return ValueError(first + (" Reshape your data to one row a record." if "Reshape your data" in text else ""))
+    return ValueError(
+        text.splitlines()[0] + (" Reshape your data to one row a record." if "Reshape your data" in text else "")
+    )
 
 
 def placed(labels: Array, classes: Array) -> tuple[Array, Array]:
