@@ -103,9 +103,8 @@ class PrivateLinearModel(BaseEstimator):
 
     def _trained(self, table: Array, usable: Array, targets: Array, scores: int) -> Array:
         """Weights for rows in units of data_norm, after every check of parameters and before any other draw."""
-        norm = number(
-            type(self).__name__, "1e-300 <= data_norm <= 1e300", 1e-300, 1e300, data_norm=_given(self, "data_norm")
-        )
+        who, given = type(self).__name__, _given(self, "data_norm")
+        norm = number(who, "1e-300 <= data_norm <= 1e300", 1e-300, 1e300, data_norm=given)
         source = source_or_secure(self.source)
         if not source.private:
             source = copy.deepcopy(source)  # a seed gives the same model at every fit, as random_state does elsewhere
