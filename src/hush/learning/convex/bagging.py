@@ -9,7 +9,7 @@ import numpy as np
 
 from hush.curves.relation import Relation
 from hush.errors import InvalidParameter, NotInstalled
-from hush.learning.convex.estimators import PrivateClassifier, checked_data
+from hush.learning.convex.estimators import PrivateClassifier, checked_data, checked_rows
 from hush.learning.convex.plan import gaussian_multiplier
 from hush.mechanisms.batches import Revealed, ShuffledBatches
 from hush.mechanisms.checks import count, number, positive
@@ -22,7 +22,7 @@ from hush.randomness.source import Source, source_or_secure
 try:
     from sklearn.base import BaseEstimator, ClassifierMixin, clone
     from sklearn.utils import Tags
-    from sklearn.utils.validation import check_is_fitted, validate_data
+    from sklearn.utils.validation import check_is_fitted
 except ImportError:
     raise NotInstalled("An ensemble in scikit-learn's style", "scikit-learn", "learn") from None
 
@@ -134,7 +134,7 @@ class BaggingClassifier(ClassifierMixin, BaseEstimator):
     def decision_function(self, X: Array) -> Array:
         """The mean of the members' scores."""
         check_is_fitted(self)
-        table = validate_data(self, X, reset=False, dtype=np.float64, ensure_all_finite=False)
+        table = checked_rows(self, X, reset=False)
         return np.mean([member.decision_function(table) for member in self.estimators_], axis=0)
 
     def predict(self, X: Array) -> Array:

@@ -33,6 +33,7 @@ REACH = 4.0
 """How far the noise of all steps may carry the weights of two classes, were there no gradient."""
 LARGEST_CLIP = 4.0
 """What the exact sums are made for."""
+MOST_STEPS = 10**8
 LARGEST_NOISE = 2.0**13
 """In units where rows have norm 1: exact noise is drawn for up to 2^50 steps of the sums' grid."""
 
@@ -110,6 +111,9 @@ class PoissonGradient(Method):
         examples = task.known_examples("PoissonGradient")
         scheme = Poisson(rate=min(1.0, self.batch_size / examples))
         steps = math.ceil(self.epochs / scheme.rate)
+        if steps > MOST_STEPS:
+            rule = f"at most {MOST_STEPS} steps (a larger batch_size, or fewer epochs)"
+            raise InvalidParameter("PoissonGradient", rule, steps=steps)
         noise, mechanism = calibrated_steps(scheme, steps, task.epsilon, task.delta)
         clip = self.clip or task.loss.clip
         descent = Descent(task.loss, task.columns, steps, noise, clip, self.momentum, regularization(task))

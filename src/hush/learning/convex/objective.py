@@ -8,6 +8,7 @@ from typing import Any, TypeAlias
 
 import numpy as np
 
+from hush.errors import InvalidParameter
 from hush.learning.convex.output import MOST_EPSILON, SOLVED, USEFUL_NORM
 from hush.learning.convex.plan import (
     SHARE_OF_ROUNDING,
@@ -31,6 +32,8 @@ Array: TypeAlias = Any
 
 SHARE_OF_CURVATURE = 0.25
 """The most of epsilon that may go to the change of the Hessian; a larger Λ makes it less."""
+MOST_CLASSES = 500
+"""What delta/2^k leaves of delta is a float then."""
 POINTS = np.concatenate([np.geomspace(0.2, 1, 20)[:-1], [1.0], np.geomspace(1, 4, 20)[1:]])
 """Where the curve of the guarantee is stated, in units of the epsilon that is left for the noise."""
 
@@ -54,6 +57,8 @@ class Objective(Method):
 
     def plan(self, task: Task) -> Plan:
         number("Objective", f"epsilon <= {MOST_EPSILON:g}", 0.0, MOST_EPSILON, epsilon=task.epsilon)
+        if task.loss.scores > MOST_CLASSES:
+            raise InvalidParameter("Objective", f"at most {MOST_CLASSES} classes", classes=task.loss.scores)
         if task.delta > 0:  # the accountant rounds the epsilon of a stated curve up
             task = replace(task, epsilon=task.epsilon * (1 - 2e-8))
         noise = Noise.of(task)
