@@ -109,6 +109,8 @@ class Probe:
 
     def _check_state(self) -> None:
         """A pass leaves parameters alone, and in buffers nothing that depends on the data: both are released."""
+        if not all(isinstance(value, Tensor) for value in self.model.state_dict().values()):
+            raise NotCovered("a model whose state is not all tensors (get_extra_state): it cannot be checked")
         ends = []
         parameters = {name for name, _ in self.model.named_parameters(remove_duplicate=False)}
         for start, stop in ((0, 2), (2, 4)):
@@ -224,10 +226,21 @@ def probe_of(model: nn.Module, loss: Loss, batch: Any) -> Probe:
             fault = error
             continue
         if torch.isfinite(losses).all():
+            _check_types(model, unreduced(loss), probe.batch, batch)
             return probe
     if fault is not None:
         raise fault
     raise NotCovered("a model whose loss is not finite on random numbers: whether rows are apart cannot be seen")
+
+
+def _check_types(model: nn.Module, loss: Loss, drawn: Any, batch: Any) -> None:
+    """The model as it is takes rows of the batch's own types: if not, no row would ever add anything."""
+    typed = pytree.tree_map(lambda v, like: v.to(like.dtype) if isinstance(v, Tensor) else v, drawn, batch)
+    try:
+        with torch.random.fork_rng(devices=[]), torch.no_grad():
+            row_losses(_still(model), loss, rows(typed, 0, ROWS), ROWS)
+    except (RuntimeError, TypeError, ValueError) as error:
+        raise InvalidParameter("data", "tensors of the types that the model takes", reason=str(error)) from error
 
 
 TRIES: tuple[tuple[torch.dtype, Draw], ...] = (

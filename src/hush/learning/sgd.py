@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass, field
 from os import PathLike
 from typing import Any
@@ -138,7 +138,11 @@ class Rows:
                 "what ran (give loader.dataset)",
                 data="DataLoader",
             )
-        if isinstance(data, tuple | list) and tensors(data):
+        pairs = isinstance(data, list) and all(isinstance(row, tuple | list | Mapping) for row in data)
+        if isinstance(data, tuple) or (isinstance(data, list) and not pairs):
+            if not tensors(data):
+                rule = "tensors (inputs, targets, ...): torch.from_numpy makes them of arrays"
+                raise InvalidParameter("data", rule, data=[type(part).__name__ for part in data[:3]])
             return cls(tuple(data), size_of(data))
         if not hasattr(data, "__len__") or not hasattr(data, "__getitem__"):
             rule = "tensors (inputs, targets, ...) or a Dataset with a length"
@@ -240,6 +244,8 @@ def fit(
     optimizer = optimizer or torch.optim.SGD(model.parameters(), lr=0.1, momentum=0.9)
     gradient = PrivateGradient(model, loss, plan, max_norm=max_norm, clipping=clipping, noise=noise)
     run = Checkpoint(model, optimizer, plan, gradient.max_norm)
+    if save_to is not None:
+        run.check(save_to)
     private = gradient.noise.private and (source is None or source.private)
     if resume_from is not None:
         gradient.steps, was_private = run.load(resume_from)

@@ -45,6 +45,14 @@ class TrainPlan:
     mechanism: Mechanism
     bound: Bound
 
+    def __post_init__(self) -> None:
+        """A plan whose fields were changed (dataclasses.replace) would run what its epsilon is not of."""
+        scheme = _scheme(type(self.scheme), self.examples, self.batch_size, self.epochs)
+        run = _run(scheme, self.noise_multiplier, _draws(scheme, self.examples, self.batch_size, self.epochs))
+        if (scheme, run, self.delta) != (self.scheme, self.mechanism, self.bound.delta):
+            rule = "fields that belong together: make another plan by hush.train_plan(...)"
+            raise InvalidParameter("TrainPlan", rule, mechanism=str(self.mechanism))
+
     @property
     def epsilon(self) -> float:
         """What the whole plan gives away at its delta: an upper bound."""
@@ -179,7 +187,7 @@ def train_plan(
     epochs = number(who, "0 <= epochs <= 10^6", 0.0, 1e6, epochs=epochs)
     delta = number(who, "0 < delta < 1", 0.0, 1.0, low_open=True, high_open=True, delta=delta)
     way = _scheme(scheme, examples, batch_size, epochs)
-    draws = _steps(way, examples, batch_size, epochs) // (way.steps if isinstance(way, _SPANS) else 1)
+    draws = _draws(way, examples, batch_size, epochs)
     if (epsilon is None) == (noise_multiplier is None):
         rule = "either epsilon or noise_multiplier"
         raise InvalidParameter(who, rule, epsilon=epsilon, noise_multiplier=noise_multiplier)
@@ -284,6 +292,11 @@ def _steps(scheme: Scheme, examples: int, batch_size: int, epochs: float) -> int
     if isinstance(scheme, _SPANS):
         return round(epochs) * scheme.steps
     return math.ceil(epochs * examples / batch_size)
+
+
+def _draws(scheme: Scheme, examples: int, batch_size: int, epochs: float) -> int:
+    """How often the scheme draws: for every step, or for every epoch."""
+    return _steps(scheme, examples, batch_size, epochs) // (scheme.steps if isinstance(scheme, _SPANS) else 1)
 
 
 def _run(scheme: Scheme, noise_multiplier: float, draws: int) -> Mechanism:
