@@ -88,6 +88,17 @@ def test_batches_are_drawn_by_the_scheme(scheme: type) -> None:
         assert all(np.array_equal(a, b) for a, b in zip(batches, same, strict=True))
 
 
+@pytest.mark.parametrize("scheme", ACCOUNTED)
+@pytest.mark.parametrize("batch_size", [1, 30, N])
+def test_every_batch_is_a_row_of_numbers(scheme: type, batch_size: int) -> None:
+    """Also where an epoch is one step: a batch with another axis would be taken as a single example."""
+    plan = plan_of(scheme, batch_size=batch_size, epochs=1)
+    batches = list(plan.batches(N))
+    assert len(batches) == plan.steps
+    assert all(batch.ndim == 1 and batch.dtype == np.int64 for batch in batches)
+    assert all(len(set(batch)) == len(batch) for batch in batches)
+
+
 def test_a_loader_cannot_be_accounted_as_poisson() -> None:
     loader = DataLoader(TensorDataset(*data()), batch_size=8, shuffle=True)
     with pytest.raises(hush.InvalidParameter, match="not a DataLoader"):

@@ -71,7 +71,7 @@ class TrainPlan:
     @property
     def expected_batch(self) -> float:
         """Examples of a step on average, as planned: what sums are divided by. Never the number that was drawn."""
-        spans = self.epoch_steps > 1
+        spans = isinstance(self.scheme, _SPANS)
         return self.examples / self.epoch_steps if spans else float(self.batch_size)
 
     @property
@@ -92,12 +92,9 @@ class TrainPlan:
         return self._drawn(population, source, start)
 
     def _drawn(self, population: int, source: Source, start: int) -> Iterator[np.ndarray]:
-        if self.epoch_steps == 1:
-            for _ in range(start, self.steps):
-                yield np.atleast_1d(_single(self.scheme.draw(population, source)))
-        else:
-            for _ in range(start, self.steps, self.epoch_steps):
-                yield from self.scheme.draw(population, source)
+        for _ in range(start, self.steps, self.epoch_steps):
+            drawn = self.scheme.draw(population, source)
+            yield from drawn if isinstance(self.scheme, _SPANS) else [np.asarray(drawn, dtype=np.int64)]
 
     def checked_start(self, start: int) -> int:
         """A step at which training may begin: an epoch that is drawn as a whole is trained as a whole."""
@@ -153,10 +150,6 @@ class TrainPlan:
             f"noise multiplier {self.noise_multiplier:.6g}; epsilon = {self.epsilon:.6g} at delta = {self.delta:g} "
             f"for the whole plan ({self.mechanism.relation.words})"
         )
-
-
-def _single(drawn: object) -> np.ndarray:
-    return np.asarray(drawn, dtype=np.int64)
 
 
 def train_plan(
