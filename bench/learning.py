@@ -28,14 +28,14 @@ PROTOTYPE = {
 }
 """What a prototype of this design took, as a multiple of plain SGD, at each batch size."""
 TURNS = 5
-PATIENCE = 12.0
-"""CPU seconds of a cell after which no further turn is taken."""
+TURN = 0.03
+"""CPU seconds that a turn lasts at least: short steps are made several times in a row."""
 ABOUT = f"""# One private training step
 
-CPU time of a step over that of plain SGD on the same batch; one thread, median of up to {TURNS} turns, all ways of a
-cell in turn in one process. `hush fast` has torch's noise, `hush secure` exact noise from cryptographic bits;
-`micro-batched SGD` is plain SGD in the micro-batches that hush chose. – : not run (more than 8 GB, or the largest
-cell, which is timed for plain SGD and hush alone).
+CPU time of a step over that of plain SGD on the same batch; one thread, median of {TURNS} turns, all ways of a cell in
+turn in one process; short steps are made several times in a turn, {TURN} s. `hush fast` has torch's noise,
+`hush secure` exact noise from cryptographic bits; `micro-batched SGD` is plain SGD in the micro-batches that hush
+chose. – : not run (more than 8 GB, or the largest cell, which is timed for plain SGD and hush alone).
 """
 MEMORY = """## Memory
 
@@ -52,23 +52,28 @@ def offered(model: str, rows: int) -> list[str]:
     return [name for name in names if (model, rows, name) not in TOO_LARGE]
 
 
-def cell(model: str, rows: int) -> dict[str, float | int]:
+def cell(model: str, rows: int) -> dict[str, float]:
     """Median CPU seconds of a step, each way in its turn."""
     batch = batch_of(model, rows)
     steps: dict[str, Callable[[], None]] = {}
+    often: dict[str, int] = {}
     for name in offered(model, rows):
         steps[name] = made(name, model_of(model), batch)
         steps[name]()
+        often[name] = max(1, round(TURN / timed(steps[name], 1)))
     times: dict[str, list[float]] = {name: [] for name in steps}
-    short = 1 if rows > 64 else 20  # many short steps make one turn
-    begun = time.process_time()
-    while len(times["plain"]) < TURNS and time.process_time() - begun < PATIENCE:
+    for _ in range(TURNS):
         for name, step in steps.items():
-            start = time.process_time()
-            for _ in range(short):
-                step()
-            times[name].append((time.process_time() - start) / short)
-    return {"turns": len(times["plain"]), **{name: statistics.median(values) for name, values in times.items()}}
+            times[name].append(timed(step, often[name]))
+    return {name: statistics.median(values) for name, values in times.items()}
+
+
+def timed(step: Callable[[], None], often: int) -> float:
+    """CPU seconds of a step, made so often in a row."""
+    start = time.process_time()
+    for _ in range(often):
+        step()
+    return (time.process_time() - start) / often
 
 
 def memory(model: str, rows: int, name: str) -> float:
@@ -96,7 +101,7 @@ def times_table(rows: list[Row]) -> list[str]:
     """All cells as a table of ratios."""
     own = [name for name in WAYS if name.startswith("hush")]
     peers = [name for name in WAYS if name != "plain" and name not in own]
-    head = ["model", "batch", "plain, ms", *own, "1.15 × prototype", *peers, "turns"]
+    head = ["model", "batch", "plain, ms", *own, "1.15 × prototype", *peers]
 
     def line(row: Row) -> list[object]:
         start = [row["model"], row["rows"]]
@@ -105,7 +110,7 @@ def times_table(rows: list[Row]) -> list[str]:
         target = 1.15 * PROTOTYPE[row["model"]][BATCHES.index(row["rows"])]
         ratio = {name: f"{row[name] / row['plain']:.2f}" if name in row else "–" for name in (*own, *peers)}
         mine, theirs = ([ratio[name] for name in names] for names in (own, peers))
-        return [*start, f"{1e3 * row['plain']:.2f}", *mine, f"{target:.2f}", *theirs, row["turns"]]
+        return [*start, f"{1e3 * row['plain']:.2f}", *mine, f"{target:.2f}", *theirs]
 
     return table(head, map(line, rows))
 

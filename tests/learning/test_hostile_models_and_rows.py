@@ -13,6 +13,7 @@ from torch import Tensor, nn
 import hush
 from hush.learning.clipping import Automatic, Flat, PerLayer
 from hush.learning.per_example import clipped_gradient
+from hush.learning.sgd import fit
 from tests.learning.models import MODELS, ROWS, case, distance, each
 
 
@@ -138,7 +139,7 @@ def test_batches_of_one_and_of_none() -> None:
         assert all(not value.any() for value in none.values())
 
 
-@pytest.mark.parametrize("max_norm", [0.0, -1.0, math.nan, math.inf, "1", True])
+@pytest.mark.parametrize("max_norm", [0.0, -1.0, 1e-30, 1e30, math.nan, math.inf, "1", True])
 def test_norms_out_of_range(max_norm: object) -> None:
     model, batch = case("logistic")
     with pytest.raises(hush.InvalidParameter, match="max_norm"):
@@ -155,3 +156,74 @@ def test_bad_batches_and_models_are_named() -> None:
         clipped_gradient(model.requires_grad_(False), each, batch, 1.0)
     with pytest.raises(hush.NotCovered, match="float32"):
         clipped_gradient(nn.Linear(5, 3).bfloat16(), each, (batch[0].bfloat16(), batch[1]), 1.0)
+    with pytest.raises(hush.NotCovered, match="complex"):
+        clipped_gradient(nn.Linear(5, 3, dtype=torch.complex64), each, (batch[0].to(torch.complex64), batch[1]), 1.0)
+    with pytest.raises(hush.NotCovered, match="cannot be copied"):
+        clipped_gradient(Uncopied(), each, (batch[0][:, :5], batch[1]), 1.0)
+
+
+class Uncopied(nn.Module):
+    """It holds a tensor that is not a leaf, as torch's old weight_norm does."""
+
+    def __init__(self) -> None:
+        super().__init__()
+        self.layer = nn.Linear(5, 3)
+        self.made = self.layer.weight * 2
+
+    def forward(self, inputs: torch.Tensor) -> torch.Tensor:
+        return self.layer(inputs)
+
+
+class Strict(nn.Module):
+    """A model that refuses some rows in its own way, with a message about them."""
+
+    def __init__(self, kind: type[Exception]) -> None:
+        super().__init__()
+        self.layer, self.kind = nn.Linear(5, 3), kind
+
+    def forward(self, inputs: torch.Tensor) -> torch.Tensor:
+        if bool((inputs > 50).any()):
+            raise self.kind("a private value")
+        return self.layer(inputs)
+
+
+@pytest.mark.parametrize("kind", [AssertionError, RuntimeError, KeyError, TypeError, ZeroDivisionError, StopIteration])
+def test_a_row_that_the_model_refuses_adds_nothing(kind: type[Exception]) -> None:
+    model, inputs, targets = Strict(kind), torch.randn(6, 5), torch.tensor([0, 1, 2, 0, 1, 2])
+    inputs[3] = 99.0
+    kept = [0, 1, 2, 4, 5]
+    found = clipped_gradient(model, each, (inputs, targets), 0.1)
+    expected = clipped_gradient(model, each, (inputs[kept], targets[kept]), 0.1)
+    assert all(torch.allclose(found[name], expected[name]) for name in expected)
+
+
+class Mixed(nn.Module):
+    """A model that lowers the precision inside."""
+
+    def __init__(self) -> None:
+        super().__init__()
+        self.layer = nn.Linear(5, 3)
+
+    def forward(self, inputs: torch.Tensor) -> torch.Tensor:
+        with torch.autocast("cpu", dtype=torch.bfloat16):
+            return self.layer(inputs)
+
+
+def test_mixed_precision_is_refused() -> None:
+    batch = torch.randn(6, 5), torch.tensor([0, 1, 2, 0, 1, 2])
+    with pytest.raises(hush.NotCovered, match="autocast"):
+        clipped_gradient(Mixed(), each, batch, 1.0)
+    with torch.autocast("cpu", dtype=torch.bfloat16), pytest.raises(hush.NotCovered, match="autocast"):
+        clipped_gradient(nn.Linear(5, 3), each, batch, 1.0)
+
+
+def test_a_gradient_that_was_left_behind_is_not_used() -> None:
+    """A frozen parameter keeps what a plain backward pass left in it; the optimizer must not step on that."""
+    plan = hush.train_plan(examples=20, batch_size=10, epochs=1, noise_multiplier=1.0, delta=1e-3)
+    rows = torch.randn(20, 5), torch.zeros(20, dtype=torch.long)
+    model = nn.Sequential(nn.Linear(5, 4), nn.Linear(4, 3))
+    each(model(rows[0]), rows[1]).sum().backward()
+    model[0].requires_grad_(False)
+    before = model[0].weight.clone()
+    fit(model, rows, plan, loss=each, max_norm=1.0, optimizer=torch.optim.SGD(model.parameters(), lr=1.0))
+    assert torch.equal(model[0].weight, before)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import dataclasses
 import json
 import math
 from pathlib import Path
@@ -85,6 +86,17 @@ def test_batches_are_drawn_by_the_scheme(scheme: type) -> None:
     if scheme is hush.Poisson:
         same = [hush.Poisson(rate=8 / N).draw(N, source) for source in [hush.SeededSource(5)] for _ in range(10)]
         assert all(np.array_equal(a, b) for a, b in zip(batches, same, strict=True))
+
+
+@pytest.mark.parametrize("scheme", ACCOUNTED)
+@pytest.mark.parametrize("batch_size", [1, 30, N])
+def test_every_batch_is_a_row_of_numbers(scheme: type, batch_size: int) -> None:
+    """Also where an epoch is one step: a batch with another axis would be taken as a single example."""
+    plan = plan_of(scheme, batch_size=batch_size, epochs=1)
+    batches = list(plan.batches(N))
+    assert len(batches) == plan.steps
+    assert all(batch.ndim == 1 and batch.dtype == np.int64 for batch in batches)
+    assert all(len(set(batch)) == len(batch) for batch in batches)
 
 
 def test_a_loader_cannot_be_accounted_as_poisson() -> None:
@@ -334,3 +346,62 @@ def test_an_edited_header_is_a_named_error_and_words_are_not_private(tmp_path: P
         run(resume_from=tmp_path / "edited")
     save_file(tensors, tmp_path / "edited", metadata={"hush": json.dumps({**header, "private": "no"})})
     assert not run(resume_from=tmp_path / "edited").private
+
+
+@pytest.mark.parametrize("change", [{"epochs": 50}, {"noise_multiplier": 0.1}, {"delta": 0.5}, {"batch_size": 20}])
+def test_a_plan_with_another_field_is_another_plan(change: dict) -> None:
+    """Its epsilon would be that of the old one."""
+    with pytest.raises(hush.InvalidParameter, match="belong together"):
+        dataclasses.replace(POISSON, **change)
+
+
+def test_what_keeps_a_run_from_being_saved_is_found_before_it(tmp_path: Path) -> None:
+    seen: list = []
+    with pytest.raises(hush.InvalidParameter, match="directory"):
+        train(POISSON, save_to=tmp_path / "none" / "run", on_step=seen.append)
+    model = nn.Linear(4, 2)
+    options = {"loss": F.cross_entropy, "max_norm": 1.0, "on_step": seen.append, "save_to": tmp_path / "run"}
+    with pytest.raises(hush.InvalidParameter, match="a learning rate is a number"):
+        fit(model, data(), POISSON, optimizer=torch.optim.Adam(model.parameters(), lr=torch.tensor(0.1)), **options)
+    assert not seen
+
+
+def test_a_list_of_examples_is_a_dataset() -> None:
+    """Not a tuple of columns: each entry is one person's data."""
+    inputs, targets = data()
+    weights = []
+    for rows in (data(), [(inputs[k], targets[k]) for k in range(N)]):
+        trained = train(POISSON, rows, noise=SecureNoise(hush.SeededSource(1)), source=hush.SeededSource(2))
+        weights.append(trained.model.weight.detach())
+    assert torch.allclose(*weights)
+
+
+def test_arrays_and_other_types_are_named() -> None:
+    """No row of a wrong type could be used: without an error the model would train on noise alone."""
+    inputs, targets = data()
+    with pytest.raises(hush.InvalidParameter, match="from_numpy"):
+        train(POISSON, (inputs.numpy(), targets.numpy()))
+    for kind in (torch.float64, torch.float16):
+        with pytest.raises(hush.InvalidParameter, match="types that the model takes"):
+            train(POISSON, (inputs.to(kind), targets))
+
+
+class Remembering(nn.Linear):
+    """It keeps something of its own in its state."""
+
+    def get_extra_state(self) -> dict:
+        return {"seen": 1}
+
+    def set_extra_state(self, state: dict) -> None:
+        pass
+
+
+def test_a_state_that_is_no_tensor_is_refused() -> None:
+    with pytest.raises(hush.NotCovered, match="get_extra_state"):
+        fit(Remembering(4, 2), data(), POISSON, loss=F.cross_entropy, max_norm=1.0)
+
+
+def test_hardly_any_noise_has_an_epsilon() -> None:
+    plan = hush.train_plan(examples=N, batch_size=8, epochs=1, noise_multiplier=1e-3, delta=1e-3)
+    assert 1e4 < plan.bound.upper
+    assert plan.bound.lower <= plan.bound.upper

@@ -192,7 +192,8 @@ def test_a_kept_value_on_the_edge_is_decided_by_more_bits(whole: bool) -> None:
     for shift, kept in ((-(2**40), True), (2**40, False)):
         more = (edge & (2**64 - 1)) + shift
         extra = [] if whole else [0]
-        found = noise._kept(Then(int(coin[0]), more, *extra), shape, np.array([slot]), np.array([low]), bits)
+        part = np.array([low << (64 - bits)], dtype=np.uint64)
+        found = noise._kept(Then(more, *extra), shape, np.array([slot]), part, coin)
         assert found.tolist() == [kept]
     far = (edge >> 64) + 5000
     assert not noise._kept_exactly(SeededSource(1), shape, slot, low, bits, far)
@@ -236,10 +237,37 @@ def test_a_value_too_large_for_64_bits_is_cut() -> None:
 
     for whole in (True, False):
         near = noise._laplace(2.0**40, whole)
-        values = noise._block(SeededSource(1), Far(near.shape, near.last), 100)
+        values = np.empty(100, dtype=np.int64)
+        noise._propose(SeededSource(1), Far(near.shape, near.last), values)
         assert np.all(np.abs(values) >= noise.FARTHEST)
         assert np.all(np.abs(values) <= noise.FARTHEST + 2**40)
 
 
 def test_the_charge_of_inexact_draws() -> None:
     assert noise.delta_of_inexact_draws(epsilon=0.0, draws=10, total_variation=1e-9) == pytest.approx(2e-8)
+
+
+@pytest.mark.parametrize("whole", [True, False])
+def test_a_tail_that_is_turned_down_is_drawn_anew(whole: bool) -> None:
+    """Slots of -1 never come out: every place is filled by a value that was kept."""
+
+    class Poor(Slots):
+        def draw(self, source: Source, count: int) -> np.ndarray:
+            slots = super().draw(source, count).astype(np.int64)
+            slots[::3] = -1
+            return slots
+
+    near = noise._gaussian(1000.0, whole)
+    values = noise._noise(SeededSource(3), Poor(near.shape, near.last), 100_000)
+    assert len(values) == 100_000
+    assert stats.kstest((values + 0.0) / 1000.0, "norm").pvalue > SIGNIFICANCE
+
+
+@pytest.mark.parametrize(("laplace", "scale"), [(True, 0.7), (True, 3e5), (False, 1.3), (False, 40.0), (False, 1e9)])
+@pytest.mark.parametrize("whole", [True, False])
+def test_coins_that_keep_any_place_are_below_the_exact_chance(laplace: bool, scale: float, whole: bool) -> None:
+    slots = (noise._laplace if laplace else noise._gaussian)(scale, whole)
+    for slot in range(slots.last):
+        least = exact.exponential(slots.shape.drop(slot, Fraction(1)), 64)[0]
+        assert int(slots.sure[slot]) << 32 <= least
+    assert slots.sure[slots.last] == 0

@@ -38,6 +38,8 @@ SHIFTS, LEAST_TOTAL = (1 / 50, 3.2), 0.12
 """Where the transform keeps its digits: 1/noise, and 1/noise times the root of the steps; else simple bounds serve."""
 DOUBT = 1e-3
 """Width of log delta from which simpler bounds are asked too."""
+SMALLEST_STEP = 1e-15
+"""Of a walk from an epsilon that may be zero."""
 
 
 @dataclass(frozen=True)
@@ -108,7 +110,7 @@ class AllocationPair(Pair):
             def excess(e: float, side: int = side) -> float:
                 return profile(e)[side] - log_delta
 
-            bracket = around(excess, guess, 1e-6 * guess)
+            bracket = around(excess, guess, max(1e-6 * guess, SMALLEST_STEP))
             ends.append(decreasing_root(excess, *bracket, 0.01 * tolerance)[side] if bracket else 0.0)
         return ends[0], ends[1]
 

@@ -27,6 +27,21 @@ class Checkpoint:
     plan: TrainPlan
     max_norm: float
 
+    def check(self, path: str | PathLike[str]) -> None:
+        """Find out before the training what would keep it from being saved."""
+        _safetensors()
+        if not Path(path).parent.is_dir():
+            raise InvalidParameter("save_to", "a file in a directory that exists", save_to=str(path))
+        self._json({"groups": self.optimizer.state_dict()["param_groups"]})
+
+    @staticmethod
+    def _json(header: dict[str, Any]) -> str:
+        try:
+            return json.dumps(header)
+        except TypeError as error:
+            rule = "an optimizer whose settings and state are numbers and tensors (a learning rate is a number)"
+            raise InvalidParameter("save_to", rule, reason=str(error)) from None
+
     def save(self, path: str | PathLike[str], step: int, *, private: bool) -> None:
         """Write the file as a whole or not at all."""
         tensors = {f"model.{name}": value for name, value in self.model.state_dict().items()}
@@ -48,7 +63,7 @@ class Checkpoint:
         target, module = Path(path), _safetensors()
         whole = {name: value.detach().clone().contiguous() for name, value in tensors.items()}
         temporary = target.with_name(target.name + ".part")
-        module.save_file(whole, temporary, metadata={HEADER: json.dumps(header)})
+        module.save_file(whole, temporary, metadata={HEADER: self._json(header)})
         os.replace(temporary, target)
 
     def load(self, path: str | PathLike[str]) -> tuple[int, bool]:

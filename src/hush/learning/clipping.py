@@ -8,7 +8,12 @@ from dataclasses import dataclass
 
 from torch import Tensor
 
-from hush.mechanisms.checks import positive
+from hush.mechanisms.checks import number, positive
+
+
+def checked_norm(who: str, max_norm: object) -> float:
+    """A norm whose square floats hold with all digits, and those of entries that matter beside it."""
+    return number(who, "1e-12 <= max_norm <= 1e12", 1e-12, 1e12, max_norm=max_norm)
 
 
 class Clipping(ABC):
@@ -16,7 +21,7 @@ class Clipping(ABC):
 
     @abstractmethod
     def factors(self, squares: Tensor, max_norm: float) -> Tensor:
-        """Factors (groups, m) from the squared norms (groups, m), all of them finite."""
+        """Factors from the squared norms (groups, m), all of them finite: (groups, m), or (1, m) for all groups."""
 
 
 @dataclass(frozen=True)
@@ -29,7 +34,7 @@ class Flat(Clipping):
     """
 
     def factors(self, squares: Tensor, max_norm: float) -> Tensor:
-        return _totals(squares).rsqrt().mul_(max_norm).clamp_max_(1).expand_as(squares)
+        return _totals(squares).rsqrt().mul_(max_norm).clamp_max_(1)
 
 
 @dataclass(frozen=True)
@@ -64,7 +69,7 @@ class Automatic(Clipping):
         object.__setattr__(self, "stability", positive("Automatic", stability=self.stability))
 
     def factors(self, squares: Tensor, max_norm: float) -> Tensor:
-        return (max_norm / (_totals(squares).sqrt() + self.stability)).expand_as(squares)
+        return max_norm / (_totals(squares).sqrt() + self.stability)
 
 
 def _totals(squares: Tensor) -> Tensor:

@@ -11,14 +11,13 @@ import torch
 from torch import Tensor, nn
 
 from hush.errors import HushError, InvalidParameter, NotCovered
-from hush.learning.batch import Loss, row_losses, rows, size_of, unreduced
-from hush.learning.clipping import Clipping, Flat
+from hush.learning.batch import Loss, row_losses, rows, size_of, tensors, unreduced
+from hush.learning.clipping import Clipping, Flat, checked_norm
 from hush.learning.parts import Part, Rows
 from hush.learning.probe import ROWS, Probe, probe_of
-from hush.learning.units import Axes, Pass, Unit, trainable, units_of
-from hush.mechanisms.checks import positive
+from hush.learning.units import LOW_PRECISION, Axes, Pass, Unit, trainable, units_of
 
-CACHE = 8 * 2**20
+CACHE = 16 * 2**20
 """Bytes that a micro-batch should fill: what a core's share of the cache holds."""
 FEWEST = 16
 
@@ -40,7 +39,7 @@ def clipped_gradient(
     watched = Watched.of(model, loss, batch)
     flat = watched.zeros()
     named = watched.named(flat)
-    watched.add_clipped(named, batch, positive("clipped_gradient", max_norm=max_norm), clipping or Flat())
+    watched.add_clipped(named, batch, checked_norm("clipped_gradient", max_norm), clipping or Flat())
     return named
 
 
@@ -62,6 +61,7 @@ class Watched:
         self.parameters = trainable(self.model)
         self.groups = grouped(self.units)
         self.each = unreduced(self.loss)
+        self.run = Pass(self.units, self.axes, self.loops, self.gentle)
         self.sizes = [p.numel() for p in self.parameters.values()]
 
     @classmethod
@@ -106,8 +106,10 @@ class Watched:
         """Add a share of the clipped gradients of all examples of the batch to what is there for each parameter."""
         views = {id(p): named[name] for name, p in self.parameters.items()}
         count = size_of(batch)
+        if torch.is_autocast_enabled(next(iter(views.values())).device.type):
+            raise NotCovered(LOW_PRECISION)
         step = self.micro(count)
-        with Pass(self.units, self.axes, self.loops, self.gentle) as run:
+        with self.run as run:
             for start in range(0, count, step):
                 stop = min(start + step, count)
                 part = batch if step >= count else rows(batch, start, stop)
@@ -124,9 +126,9 @@ class Watched:
             with torch.enable_grad():
                 losses = row_losses(self.model, self.each, batch, count)
             parts = joint(run.parts(losses), self.groups)
-        except (HushError, torch.OutOfMemoryError):
+        except (HushError, torch.OutOfMemoryError, MemoryError):
             raise
-        except (RuntimeError, IndexError, ValueError):
+        except Exception:  # of any kind: a model may assert what it likes about its rows
             for row in range(count if count > 1 else 0):
                 yield from self._parts(run, rows(batch, row, row + 1), 1)
             return
@@ -144,8 +146,9 @@ def _add(
         bad = ~torch.isfinite(squares).all(0)
         parts = [(keys, part.without(bad)) for keys, part in parts]
         squares = squares.masked_fill(bad, 0)
-    factors = clipping.factors(squares, max_norm) * share
-    for (keys, part), weights in zip(parts, factors.unbind(), strict=True):
+    factors = (clipping.factors(squares, max_norm) * share).unbind()
+    for place, (keys, part) in enumerate(parts):
+        weights = factors[place if len(factors) > 1 else 0]
         part.add(weights, {name: views[key] for name, key in keys.items()})
 
 
@@ -219,10 +222,14 @@ def _agrees(probe: Probe, units: list[Unit], alone: list[dict[str, Tensor]], loo
                 part.add(weights, {name: sums[names[key]] for name, key in keys.items()})
             if not all(probe.same(sums[name], alone[row][name]) for name in sums):
                 return None
-    return sum(_bytes(part) for _, part in parts) * 4 // (8 * ROWS)
+    given = {leaf.untyped_storage().data_ptr() for leaf in tensors(probe.batch)}
+    return sum(4 * _numbers(part, given) for _, part in parts) // ROWS
 
 
-def _bytes(part: Part) -> int:
-    """Memory of a part, at double precision."""
+def _numbers(part: Part, given: set[int]) -> int:
+    """How many numbers a part holds; those that were not given, but made, count twice: they are memory of a step."""
     fields = [*vars(part).values(), *vars(part).get("gradients", {}).values()]
-    return 8 * (vars(part).get("room", 0) + sum(value.numel() for value in fields if isinstance(value, Tensor)))
+    held = [value for value in fields if isinstance(value, Tensor)]
+    return 2 * vars(part).get("room", 0) + sum(
+        value.numel() * (1 if value.untyped_storage().data_ptr() in given else 2) for value in held
+    )

@@ -44,7 +44,10 @@ class _Still(TorchFunctionMode):
 
 def _still(model: nn.Module) -> nn.Module:
     """A copy in which layers that have a probability of dropout have none."""
-    model = copy.deepcopy(model)
+    try:
+        model = copy.deepcopy(model)
+    except (RuntimeError, TypeError) as error:  # the old weight_norm, a lock
+        raise NotCovered(f"a model that cannot be copied, and so not be checked beforehand: {error}") from error
     for module in model.modules():
         if isinstance(module, nn.modules.dropout._DropoutNd):
             module.p = 0.0
@@ -106,6 +109,8 @@ class Probe:
 
     def _check_state(self) -> None:
         """A pass leaves parameters alone, and in buffers nothing that depends on the data: both are released."""
+        if not all(isinstance(value, Tensor) for value in self.model.state_dict().values()):
+            raise NotCovered("a model whose state is not all tensors (get_extra_state): it cannot be checked")
         ends = []
         parameters = {name for name, _ in self.model.named_parameters(remove_duplicate=False)}
         for start, stop in ((0, 2), (2, 4)):
@@ -165,7 +170,7 @@ class Probe:
             gradients = torch.autograd.grad(loss, list(parameters.values()), allow_unused=True)
             found.append(
                 {
-                    name: torch.zeros_like(p) if gradient is None else gradient
+                    name: torch.zeros_like(p) if gradient is None else gradient.to_dense()
                     for (name, p), gradient in zip(parameters.items(), gradients, strict=True)
                 }
             )
@@ -175,10 +180,10 @@ class Probe:
         self, units: list[Unit], axes: dict[int, list[Axes]], loops: frozenset[int], gentle: bool
     ) -> dict[int, Part]:
         """The parts of the first rows by the watched pass."""
-        with Pass(units, axes, loops, gentle) as run, self._settled(), torch.enable_grad():
+        with Pass(units, axes, loops, gentle) as run, torch.no_grad():
             run.begin(ROWS)
-            losses = row_losses(self.model, self.loss, rows(self.batch, 0, ROWS), ROWS)
-        with torch.no_grad():
+            with self._settled(), torch.enable_grad():
+                losses = row_losses(self.model, self.loss, rows(self.batch, 0, ROWS), ROWS)
             return run.parts(losses)
 
 
@@ -207,6 +212,8 @@ def probe_of(model: nn.Module, loss: Loss, batch: Any) -> Probe:
     kinds = {p.dtype for p in model.parameters() if p.is_floating_point()}
     if not units_of(model):
         raise InvalidParameter("model", "at least one parameter with requires_grad", trainable=0)
+    if any(p.is_complex() for p in model.parameters()):
+        raise NotCovered("complex parameters: keep real and imaginary parts as parameters of their own")
     if not kinds <= {torch.float32, torch.float64}:
         raise NotCovered("parameters of less than 32 bits: norms are not reliable. Keep the parameters in float32")
     fault: Exception | None = None
@@ -219,10 +226,21 @@ def probe_of(model: nn.Module, loss: Loss, batch: Any) -> Probe:
             fault = error
             continue
         if torch.isfinite(losses).all():
+            _check_types(model, unreduced(loss), probe.batch, batch)
             return probe
     if fault is not None:
         raise fault
     raise NotCovered("a model whose loss is not finite on random numbers: whether rows are apart cannot be seen")
+
+
+def _check_types(model: nn.Module, loss: Loss, drawn: Any, batch: Any) -> None:
+    """The model as it is takes rows of the batch's own types: if not, no row would ever add anything."""
+    typed = pytree.tree_map(lambda v, like: v.to(like.dtype) if isinstance(v, Tensor) else v, drawn, batch)
+    try:
+        with torch.random.fork_rng(devices=[]), torch.no_grad():
+            row_losses(_still(model), loss, rows(typed, 0, ROWS), ROWS)
+    except (RuntimeError, TypeError, ValueError) as error:
+        raise InvalidParameter("data", "tensors of the types that the model takes", reason=str(error)) from error
 
 
 TRIES: tuple[tuple[torch.dtype, Draw], ...] = (

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass, field
 from os import PathLike
 from typing import Any
@@ -16,10 +16,10 @@ from hush.curves.bound import Bound
 from hush.errors import InvalidParameter
 from hush.learning.batch import Loss, picked, row_losses, size_of, tensors, unreduced
 from hush.learning.checkpoint import Checkpoint
-from hush.learning.clipping import Clipping, Flat
+from hush.learning.clipping import Clipping, Flat, checked_norm
 from hush.learning.noise import Noise, SecureNoise
 from hush.learning.per_example import Watched
-from hush.mechanisms.checks import count, positive
+from hush.mechanisms.checks import count
 from hush.mechanisms.mechanism import Mechanism
 from hush.questions.train_plan import TrainPlan
 from hush.randomness.source import Source
@@ -63,7 +63,7 @@ class PrivateGradient:
         noise: Noise | None = None,
     ) -> None:
         self.model, self.loss, self.plan = model, loss, _a_plan(plan)
-        self.max_norm = positive("PrivateGradient", max_norm=max_norm)
+        self.max_norm = checked_norm("PrivateGradient", max_norm)
         self.clipping, self.noise = clipping or Flat(), noise or SecureNoise()
         self.steps = 0
         self._watched: Watched | None = None
@@ -138,7 +138,11 @@ class Rows:
                 "what ran (give loader.dataset)",
                 data="DataLoader",
             )
-        if isinstance(data, tuple | list) and tensors(data):
+        pairs = isinstance(data, list) and all(isinstance(row, tuple | list | Mapping) for row in data)
+        if isinstance(data, tuple) or (isinstance(data, list) and not pairs):
+            if not tensors(data):
+                rule = "tensors (inputs, targets, ...): torch.from_numpy makes them of arrays"
+                raise InvalidParameter("data", rule, data=[type(part).__name__ for part in data[:3]])
             return cls(tuple(data), size_of(data))
         if not hasattr(data, "__len__") or not hasattr(data, "__getitem__"):
             rule = "tensors (inputs, targets, ...) or a Dataset with a length"
@@ -240,10 +244,13 @@ def fit(
     optimizer = optimizer or torch.optim.SGD(model.parameters(), lr=0.1, momentum=0.9)
     gradient = PrivateGradient(model, loss, plan, max_norm=max_norm, clipping=clipping, noise=noise)
     run = Checkpoint(model, optimizer, plan, gradient.max_norm)
+    if save_to is not None:
+        run.check(save_to)
     private = gradient.noise.private and (source is None or source.private)
     if resume_from is not None:
         gradient.steps, was_private = run.load(resume_from)
         private = private and was_private
+    optimizer.zero_grad()  # what others left there, for parameters that are not trained, has no noise
     for batch in gradient.batches(data, source):
         gradient(batch)
         optimizer.step()

@@ -17,6 +17,9 @@ from hush.errors import NotCovered
 from hush.learning.parts import Part, Rows
 from hush.learning.rules import Rule, is_narrow, narrow, rule_of
 
+LOW_PRECISION = (
+    "mixed precision (autocast): how a row rounds may depend on the others, by more than is charged. Nearest: float32"
+)
 SHARED = -1
 """The axis of a call that does not depend on the batch, such as a table of positions."""
 
@@ -44,7 +47,8 @@ def units_of(model: nn.Module) -> list[Unit]:
 
     def visit(module: nn.Module) -> None:
         own = [p for p in module.parameters(recurse=False) if p.requires_grad]
-        rule = None if next(module.children(), None) is not None else rule_of(module)
+        plain = next(module.children(), None) is None and "forward" not in module.__dict__
+        rule = rule_of(module) if plain else None
         if not own:
             for child in module.children():
                 visit(child)
@@ -92,6 +96,8 @@ class Call:
         if inputs.dtype is not kind and inputs.is_floating_point():
             inputs = inputs.to(kind)
         if left.dtype is not kind:
+            if left.element_size() < 4:
+                raise NotCovered(LOW_PRECISION)
             left = left.to(kind)
         part = self.rule(self.unit.module, inputs, left, self.unit.names)
         return part if len(inputs) == count else part.folded(count)
@@ -124,7 +130,10 @@ class Pass:
 
     def __init__(self, units: Sequence[Unit], axes: dict[int, list[Axes]], loops: frozenset[int], gentle: bool) -> None:
         self.units, self.axes, self.loops = units, axes, loops
+        self.modules = [unit.module for unit in units]
         self.anchor = torch.zeros((), requires_grad=True) if gentle else None
+        self.saved: list[Any] = []
+        self.watched: list[Callable[..., Any]] = []
         self.begin(0)
 
     def begin(self, count: int) -> None:
@@ -137,10 +146,12 @@ class Pass:
     def __enter__(self) -> Pass:
         """From here on no parameter asks for a gradient, and every unit runs under watch."""
         self.owned = [p for unit in self.units for p in unit.parameters.values() if p.requires_grad]
-        self.saved = [(unit.module, unit.module.__dict__.get("forward")) for unit in self.units]
-        watched = [self._expanded(unit) if unit.rule is None else self._tapped(unit, unit.rule) for unit in self.units]
-        for unit, forward in zip(self.units, watched, strict=True):
-            unit.module.__dict__["forward"] = forward
+        saved = [module.__dict__.get("forward") for module in self.modules]
+        if not self.watched or saved != self.saved:
+            self.saved = saved
+            self.watched = [self._expanded(u) if u.rule is None else self._tapped(u, u.rule) for u in self.units]
+        for module, forward in zip(self.modules, self.watched, strict=True):
+            module.__dict__["forward"] = forward
         for p in self.owned:
             p.requires_grad_(False)
         return self
@@ -148,11 +159,12 @@ class Pass:
     def __exit__(self, *error: object) -> None:
         for p in self.owned:
             p.requires_grad_(True)
-        for module, forward in self.saved:
+        for module, forward in zip(self.modules, self.saved, strict=True):
             if forward is None:
                 module.__dict__.pop("forward", None)
             else:
                 module.__dict__["forward"] = forward
+        self.begin(0)  # nothing of the batch is kept
 
     def _next_axes(self, unit: Unit) -> Axes:
         place = self.seen.get(id(unit), 0)

@@ -47,9 +47,14 @@ class Leaf(Mechanism):
         """The pair where the number of records that take part is random and not just 0 or 1."""
         if one_replaced(removed, added) and self.relation is Relation.ADD_REMOVE:
             return replaced_on_a_sample(self, removed[1])
+        if self.relation is Relation.REPLACE:
+            raise NotCovered(
+                f"{self}, stated for replaced records, on a sample of random size: no pair is known, as a sample may "
+                "lose the record. State it for added or removed ones, then .under(hush.Relation.REPLACE) on the sample"
+            )
         raise NotCovered(
-            f"{self} sampled with several records changed, or replaced: no pair is known. Covered: one record "
-            "added or removed, and Gaussian or discrete noise for groups and replacement"
+            f"{self} on a sample, several records changed: no pair is known. Covered: one record added, removed or "
+            "replaced; for groups, Gaussian and discrete noise, and pure guarantees if all leave or all come"
         )
 
     def pair(self, removed: Counts, added: Counts) -> Pair:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 
 import numpy as np
 
@@ -38,10 +38,13 @@ class PureDP(Leaf):
 
     epsilon_: float
     relation: Relation
+    reason: str = field(default=AS_STATED, compare=False, repr=False)
+    """Why it holds, in words, for `explain`; it is not kept in JSON."""
 
-    def __init__(self, epsilon: float, relation: Relation = Relation.ADD_REMOVE) -> None:
+    def __init__(self, epsilon: float, relation: Relation = Relation.ADD_REMOVE, *, reason: str = AS_STATED) -> None:
         object.__setattr__(self, "epsilon_", _epsilon("PureDP", epsilon))
         object.__setattr__(self, "relation", checked_relation("PureDP", relation))
+        object.__setattr__(self, "reason", reason)
 
     def at(self, removed: int, added: int) -> Pair:
         total = self.steps(removed, added) * self.epsilon_
@@ -72,7 +75,7 @@ class PureDP(Leaf):
         return Step(
             str(self),
             "dominated by randomized response: Kairouz, Oh, Viswanath 2015, Thm 2.1",
-            AS_STATED,
+            self.reason,
         )
 
     def __str__(self) -> str:
@@ -104,6 +107,8 @@ class ApproxDP(Leaf):
 
     points: tuple[tuple[float, float], ...]
     relation: Relation
+    reason: str = field(default=AS_STATED, compare=False, repr=False)
+    """Why it holds, in words, for `explain`; it is not kept in JSON."""
 
     def __init__(
         self,
@@ -112,7 +117,9 @@ class ApproxDP(Leaf):
         *,
         points: Sequence[tuple[float, float]] | None = None,
         relation: Relation = Relation.ADD_REMOVE,
+        reason: str = AS_STATED,
     ) -> None:
+        object.__setattr__(self, "reason", reason)
         given: Sequence[tuple[float | None, float | None]] = [(epsilon, delta)] if points is None else points
         if points is not None and (epsilon is not None or delta is not None):
             raise InvalidParameter("ApproxDP", "either epsilon and delta or points", epsilon=epsilon, delta=delta)
@@ -133,7 +140,7 @@ class ApproxDP(Leaf):
         return Step(
             str(self),
             "the worst pair that meets it: Kairouz, Oh, Viswanath 2015; Dong, Roth, Su 2022, Prop. 2.3",
-            AS_STATED,
+            self.reason,
         )
 
     def __str__(self) -> str:

@@ -120,6 +120,8 @@ def _contract(left: Array, right: Array, shrink: float) -> Array:
     At each lattice point the profile is lowered by the most that it bends in the cells beside it; that takes
     mass from both neighbours. A point without neighbours to take from has the cells beside it rounded down.
     """
+    if shrink < 1e-300:  # cells so wide that nothing is left of a mass that is rounded down
+        return np.append(left, 0.0)
     growth = 1 / shrink
     rounded = np.zeros(len(left), dtype=bool)
     for attempt in range(40):

@@ -45,6 +45,14 @@ class TrainPlan:
     mechanism: Mechanism
     bound: Bound
 
+    def __post_init__(self) -> None:
+        """A plan whose fields were changed (dataclasses.replace) would run what its epsilon is not of."""
+        scheme = _scheme(type(self.scheme), self.examples, self.batch_size, self.epochs)
+        run = _run(scheme, self.noise_multiplier, _draws(scheme, self.examples, self.batch_size, self.epochs))
+        if (scheme, run, self.delta) != (self.scheme, self.mechanism, self.bound.delta):
+            rule = "fields that belong together: make another plan by hush.train_plan(...)"
+            raise InvalidParameter("TrainPlan", rule, mechanism=str(self.mechanism))
+
     @property
     def epsilon(self) -> float:
         """What the whole plan gives away at its delta: an upper bound."""
@@ -63,7 +71,7 @@ class TrainPlan:
     @property
     def expected_batch(self) -> float:
         """Examples of a step on average, as planned: what sums are divided by. Never the number that was drawn."""
-        spans = self.epoch_steps > 1
+        spans = isinstance(self.scheme, _SPANS)
         return self.examples / self.epoch_steps if spans else float(self.batch_size)
 
     @property
@@ -84,12 +92,9 @@ class TrainPlan:
         return self._drawn(population, source, start)
 
     def _drawn(self, population: int, source: Source, start: int) -> Iterator[np.ndarray]:
-        if self.epoch_steps == 1:
-            for _ in range(start, self.steps):
-                yield np.atleast_1d(_single(self.scheme.draw(population, source)))
-        else:
-            for _ in range(start, self.steps, self.epoch_steps):
-                yield from self.scheme.draw(population, source)
+        for _ in range(start, self.steps, self.epoch_steps):
+            drawn = self.scheme.draw(population, source)
+            yield from drawn if isinstance(self.scheme, _SPANS) else [np.asarray(drawn, dtype=np.int64)]
 
     def checked_start(self, start: int) -> int:
         """A step at which training may begin: an epoch that is drawn as a whole is trained as a whole."""
@@ -147,10 +152,6 @@ class TrainPlan:
         )
 
 
-def _single(drawn: object) -> np.ndarray:
-    return np.asarray(drawn, dtype=np.int64)
-
-
 def train_plan(
     *,
     examples: int,
@@ -179,7 +180,7 @@ def train_plan(
     epochs = number(who, "0 <= epochs <= 10^6", 0.0, 1e6, epochs=epochs)
     delta = number(who, "0 < delta < 1", 0.0, 1.0, low_open=True, high_open=True, delta=delta)
     way = _scheme(scheme, examples, batch_size, epochs)
-    draws = _steps(way, examples, batch_size, epochs) // (way.steps if isinstance(way, _SPANS) else 1)
+    draws = _draws(way, examples, batch_size, epochs)
     if (epsilon is None) == (noise_multiplier is None):
         rule = "either epsilon or noise_multiplier"
         raise InvalidParameter(who, rule, epsilon=epsilon, noise_multiplier=noise_multiplier)
@@ -194,7 +195,7 @@ def train_plan(
 
 def _least_noise(scheme: Scheme, draws: int, rate: float, epsilon: object, delta: float) -> float:
     """The least noise multiplier that meets the target; a run of no steps meets any."""
-    limit = number("train_plan", "0 < epsilon <= 100", 0.0, 100.0, low_open=True, epsilon=epsilon)
+    limit = number("train_plan", "1e-6 <= epsilon <= 100", 1e-6, 100.0, epsilon=epsilon)
     if draws == 0:
         return 1.0
     alone = calibrate(lambda noise: Gaussian(noise).repeat(draws), over=(0.01, 1e8), epsilon=limit, delta=delta).value
@@ -284,6 +285,11 @@ def _steps(scheme: Scheme, examples: int, batch_size: int, epochs: float) -> int
     if isinstance(scheme, _SPANS):
         return round(epochs) * scheme.steps
     return math.ceil(epochs * examples / batch_size)
+
+
+def _draws(scheme: Scheme, examples: int, batch_size: int, epochs: float) -> int:
+    """How often the scheme draws: for every step, or for every epoch."""
+    return _steps(scheme, examples, batch_size, epochs) // (scheme.steps if isinstance(scheme, _SPANS) else 1)
 
 
 def _run(scheme: Scheme, noise_multiplier: float, draws: int) -> Mechanism:

@@ -71,13 +71,16 @@ class Grid:
         >>> Grid(0).quantise([0.5, 1.5, float("nan"), float("inf")]).tolist() == [0, 2, 0, 2**60]
         True
         """
+        scaled = np.array(values, dtype=float)
         with np.errstate(over="ignore", under="ignore"):
-            scaled = np.rint(np.ldexp(np.asarray(values, dtype=float), -self.power))
-        return np.where(np.isnan(scaled), 0.0, np.clip(scaled, -MOST, MOST)).astype(np.int64)
+            scaled *= 2.0**-self.power
+        np.copyto(scaled, 0.0, where=np.isnan(scaled))
+        np.clip(np.rint(scaled, out=scaled), -MOST, MOST, out=scaled)
+        return scaled.astype(np.int64)
 
     def to_float(self, multiples: Any) -> Array:
         """The multiples as floats: exact up to 2^53 steps, and on the grid beyond."""
-        return np.ldexp(np.asarray(multiples, dtype=np.int64).astype(float), self.power)
+        return np.asarray(multiples, dtype=np.int64).astype(float) * 2.0**self.power
 
     def charged_l1(self, sensitivity: float, coordinates: int) -> Fraction:
         """The L1 sensitivity after rounding, in steps: each coordinate of both datasets moves by half a step.

@@ -20,7 +20,7 @@ from hush.randomness.source import Source
 
 Array: TypeAlias = Any
 
-BLOCK = 1 << 15
+BLOCK = 1 << 16
 """Values proposed at once: their arrays stay in the cache."""
 SMALLEST, LARGEST = 2.0**-30, 2.0**50
 """Scales that are covered, in steps of the grid."""
@@ -119,51 +119,63 @@ def _gaussian(sigma: float, whole: bool) -> Slots:
 
 
 def _noise(source: Source, slots: Slots, size: int) -> Array:
-    """Proposals in blocks until enough are kept; the first `size` of these."""
-    result = np.empty(size, dtype=np.int64)
-    have = 0
-    while have < size:
-        wanted = min(BLOCK, math.ceil(1.06 * (size - have)) + 8)
-        values = _block(source, slots, wanted)[: size - have]
-        result[have : have + len(values)] = values
-        have += len(values)
-    return result
+    """Proposals in blocks, a few more than are needed; spare ones take the places of those that are turned down."""
+    made = np.empty(size + size // 16 + 8, dtype=np.int64)
+    refused = [start + _propose(source, slots, made[start : start + BLOCK]) for start in range(0, len(made), BLOCK)]
+    places = np.concatenate(refused)
+    missing = places[: np.searchsorted(places, size)]
+    spare = np.setdiff1d(np.arange(size, len(made)), places, assume_unique=True)[: len(missing)]
+    made[missing[: len(spare)]] = made[spare]
+    if len(spare) < len(missing):
+        made[missing[len(spare) :]] = _noise(source, slots, len(missing) - len(spare))
+    return made[:size]
 
 
-def _block(source: Source, slots: Slots, count: int) -> Array:
-    """The values that are kept among so many proposals."""
-    shape, power = slots.shape, slots.shape.power
+def _propose(source: Source, slots: Slots, into: Array) -> Array:
+    """Fill in one proposal for each place; the places where it is turned down."""
+    shape, count = slots.shape, len(into)
     slot = slots.draw(source, count)
-    near = np.minimum(slot, FARTHEST >> max(power, 0))
     words = source.words(count)
+    part = words << np.uint64(1)  # the first bit is the sign, the others are the place in the slot
+    _magnitudes(shape, slot, part, into)
+    sign = words.view(np.int64) >> 63
+    into ^= sign
+    into -= sign
+    refused = [np.flatnonzero(slot < 0)] if slot.dtype == np.int64 else []
     if shape.whole:
-        bits = power
-        low = (words >> np.uint64(64 - power)).astype(np.int64) if power else np.zeros(count, dtype=np.int64)
-        size = (near << power) + low
+        refused.append(np.flatnonzero((into | ~sign) == 0))  # else 0 would have two ways to come about
+    if shape.power or not shape.whole:
+        coin = source.words(-(-count // 2)).view(np.uint32)[:count]
+        places = np.flatnonzero(coin >= slots.sure.take(slot, mode="clip"))
+        kept = _kept(source, shape, slot[places].astype(np.int64), part[places], coin[places])
+        refused.append(places[~kept])
+    return refused[0] if len(refused) == 1 else np.unique(np.concatenate(refused))
+
+
+def _magnitudes(shape: Shape, slot: Array, part: Array, into: Array) -> None:
+    """The sizes of slot + part / 2^64 in units of the width: the lower whole number, or the nearest."""
+    power = shape.power
+    np.copyto(into, slot if slot.dtype == np.uint8 else np.minimum(slot, FARTHEST >> max(power, 0)))
+    if power < 0:
+        into += 1 << (-power - 1)
+        into >>= -power
+        return
+    into <<= power
+    if shape.whole:
+        into += (part >> np.uint64(64 - power)).view(np.int64) if power else 0
     else:
-        bits = 63
-        low = (words >> np.uint64(1)).astype(np.int64)
-        size = (near << power) + (((low >> (62 - power)) + 1) >> 1) if power >= 0 else _rounded(near, -power)
-    keep = slot >= 0
-    if bits:
-        keep &= _kept(source, shape, slot, low, bits)
-    negative = (words & np.uint64(1)).astype(bool)
-    if shape.whole:
-        keep &= ~negative | (size > 0)  # else 0 would have two ways to come about
-    size = np.where(negative, -size, size)
-    return size[keep]
+        nearest = part >> np.uint64(63 - power)
+        nearest += np.uint64(1)
+        nearest >>= np.uint64(1)
+        into += nearest.view(np.int64)
 
 
-def _rounded(slot: Array, halvings: int) -> Array:
-    """The nearest whole number to (slot + v) / 2^halvings for any v in [0, 1)."""
-    return (slot + (1 << (halvings - 1))) >> halvings
-
-
-def _kept(source: Source, shape: Shape, slot: Array, low: Array, bits: int) -> Array:
+def _kept(source: Source, shape: Shape, slot: Array, part: Array, coin: Array) -> Array:
     """Coins of probability exp(-drop): by 32 bits, and exactly where these and the floats do not decide."""
-    part = low * 2.0**-bits
-    drop = part * (float(shape.rate) + float(shape.curve) * (slot + 0.5 * part))
-    coin = source.words(-(-len(slot) // 2)).view(np.uint32)[: len(slot)]
+    bits = shape.power if shape.whole else 63
+    low = part >> np.uint64(64 - bits)
+    place = low * 2.0**-bits
+    drop = place * (float(shape.rate) + float(shape.curve) * (slot + 0.5 * place))
     margin = np.exp(-drop) * 2.0**32 - coin
     kept = margin >= 1 + SLACK
     for k in np.flatnonzero(np.abs(margin - 0.5) <= 0.5 + SLACK):

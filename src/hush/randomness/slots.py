@@ -7,6 +7,7 @@ the density at the left end. All slots from `last` on are one proposal, settled 
 
 from __future__ import annotations
 
+import math
 from dataclasses import dataclass
 from fractions import Fraction
 from functools import cached_property
@@ -66,6 +67,7 @@ class Slots:
         self.step = shape.rate + shape.curve * last  # slope of the tail's envelope, a geometric law
         self._floors = np.array(self._floors_of_64_bits(), dtype=np.uint64)
         self.guide = self._guide()
+        self.sure = np.array([*map(self._sure, range(last)), 0], dtype=np.uint32)
 
     def _floors_of_64_bits(self) -> list[int]:
         """The first 64 bits of every threshold, computed with as many more as it takes to be sure of them."""
@@ -105,6 +107,10 @@ class Slots:
             parts.append((low, high))
         return parts
 
+    def _sure(self, slot: int) -> int:
+        """First 32 bits of a coin below this keep any place in the slot: 1 - t is at most exp(-t)."""
+        return min(max(math.floor((1 - self.shape.drop(slot, Fraction(1))) * (1 << 32)), 0), (1 << 32) - 1)
+
     def _guide(self) -> Array:
         cells = np.arange(1 << 16, dtype=np.uint64) << np.uint64(48)
         guide = np.searchsorted(self._floors, cells, side="right")
@@ -113,12 +119,18 @@ class Slots:
         return guide.astype(np.uint8)
 
     def draw(self, source: Source, count: int) -> Array:
-        """So many slots, each proposed with its exact probability; -1 where the tail's own proposal was turned down."""
+        """So many slots, each proposed with its exact probability; -1 where the tail's own proposal was turned down.
+
+        They are bytes, or integers where one is in the tail.
+        """
         first = source.words(-(-count // 4)).view(np.uint16)[:count]
-        slots = self.guide[first].astype(np.int64)
+        slots = self.guide.take(first)
         undecided = np.flatnonzero(slots == OPEN)
         if len(undecided):
-            slots[undecided] = self._settle(source, first[undecided])
+            settled = self._settle(source, first[undecided])
+            if not 0 <= settled.min() <= settled.max() < self.last:
+                slots = slots.astype(np.int64)
+            slots[undecided] = settled
         return slots
 
     def _settle(self, source: Source, first: Array) -> Array:

@@ -43,10 +43,22 @@ def table(count=50, columns=3):
         {"classes": [1]},
         {"classes": "all"},
         {"classes": ["a", "b"]},
+        {"classes": [None, 1]},
+        {"classes": [0.0, float("nan")]},
+        {"classes": [[0, 1], [2, 3]]},
+        {"classes": list(range(501)), "method": "objective"},
+        {"data_norm": 5e-324},
+        {"regularization": 1e-300},
+        {"examples": 10**12, "method": "sgd"},
         {"epsilon": 0},
         {"epsilon": -1},
         {"epsilon": float("inf")},
         {"epsilon": True},
+        {"epsilon": 1e-12},
+        {"epsilon": 1e7},
+        {"epsilon": 1e-5},  # more noise than the exact sums' grid can take
+        {"epsilon": 501.0, "method": "objective"},
+        {"epsilon": 501.0, "delta": 0.0, "method": "output"},
         {"delta": 1.0},
         {"delta": -1e-9},
         {"delta": 0.0},
@@ -211,3 +223,37 @@ def test_objective_refuses_an_epsilon_that_its_curve_cannot_hold() -> None:
     model = learning.LogisticRegression(data_norm=1.0, classes=[0, 1], epsilon=600, examples=4, method="objective")
     with pytest.raises(hush.InvalidParameter, match="epsilon <= 500"):
         model.fit(np.eye(2), [0, 1])
+
+
+@pytest.mark.parametrize(
+    ("rows", "labels"),
+    [
+        (np.full(5, 77.25), np.arange(5) % 2),
+        (np.full((5, 2), 77.25 + 1j), np.arange(5) % 2),
+        (np.full((5, 2), "s77.25"), np.arange(5) % 2),
+        (np.full((5, 2), 77.25), np.full((5, 2), 77.25)),
+        (np.full((5, 2), 1.0), np.array([77.25, "77.25", 1, 2, 3], dtype=object)),
+    ],
+    ids=["one axis", "complex", "words", "two targets", "mixed labels"],
+)
+def test_no_message_shows_a_value(rows, labels) -> None:
+    """scikit-learn's messages about shapes show the table; ours must not."""
+    with pytest.raises(ValueError) as fault:
+        learning.LogisticRegression(**{**GOOD, "classes": "observed"}).fit(rows, labels)
+    assert "77.25" not in str(fault.value)
+    assert fault.value.__context__ is None or fault.value.__suppress_context__
+    with pytest.raises(ValueError) as fault:
+        learning.LinearRegression(data_norm=1.0, target_bounds=(0, 1)).fit(
+            rows, labels if labels.dtype != object else np.array(["s77.25"] * 5)
+        )
+    assert "77.25" not in str(fault.value)
+    model = learning.LogisticRegression(**GOOD).fit(*table())
+    with pytest.raises(ValueError) as fault:
+        model.predict(np.full(3, 77.25))
+    assert "77.25" not in str(fault.value)
+
+
+@pytest.mark.parametrize("kind", [list, set, tuple, np.array], ids=str)
+def test_classes_in_any_collection(kind) -> None:
+    model = learning.LogisticRegression(**{**GOOD, "classes": kind([1, 0]), "method": QUICK}).fit(*table())
+    assert model.classes_.tolist() == [0, 1]

@@ -57,6 +57,17 @@ def test_samples_of_fixed_size_are_for_replacement() -> None:
         learning.BaggingClassifier(MEMBER, **settings).fit(*blobs())
 
 
+def test_observed_classes_are_those_of_all_records() -> None:
+    """A class that no sample holds is still one of the classes of every member."""
+    table, labels = blobs()
+    labels = labels.copy()
+    labels[0] = 2
+    member = learning.LogisticRegression(data_norm=1.5, classes="observed", examples=60, method=MEMBER.method)
+    forest = learning.BaggingClassifier(member, members=2, scheme=hush.Poisson(rate=0.05), epsilon=3.0, delta=1e-5)
+    forest.fit(table, labels)
+    assert all(m.classes_.tolist() == [0, 1, 2] for m in forest.estimators_)
+
+
 def test_stated_curves_are_calibrated_on_samples_of_fixed_size() -> None:
     """The search does not ask about shares of the budget so large that no theorem covers a pair of records."""
     member = learning.LogisticRegression(data_norm=1.5, classes=[0, 1], examples=60, method="objective")
@@ -70,7 +81,7 @@ def test_stated_curves_are_calibrated_on_samples_of_fixed_size() -> None:
     "wrong",
     [
         {"estimator": None},
-        {"estimator": learning.LogisticRegression(data_norm=1.0, classes="observed")},
+        {"estimator": learning.LogisticRegression(data_norm=1.0)},
         {"estimator": learning.LogisticRegression(data_norm=1.0, classes=[0, 1], private=False)},
         {"estimator": learning.LogisticRegression(data_norm=1.0, classes=[0, 1], method="iterate")},
         {"scheme": None},

@@ -15,28 +15,46 @@ import hush
 from hush import learning
 
 QUICK = learning.FullBatchGradient(steps=30, momentum=0.8)
-HUGE = {"data_norm": 10.0, "epsilon": 1e6, "delta": 1e-5, "method": QUICK, "source": hush.SeededSource(1)}
+METHODS = {
+    "gradient": QUICK,
+    "objective": "objective",
+    "output": "output",
+    "sgd": learning.PoissonGradient(epochs=50),
+    "iterate": "iterate",
+}
+HUGE = {"data_norm": 10.0, "delta": 1e-5, "source": hush.SeededSource(1)}
 EXPECTED = {
     "check_estimators_empty_data_messages": "how many records there are is private: no records train on noise alone",
     "check_supervised_y_no_nan": "values of targets are private: one beyond the bounds counts as the bound",
 }
 
 
-@pytest.mark.parametrize(
-    ("model", "expected"),
-    [
-        # the labels that occur are declared public here, so that an error about them tells nothing
-        (learning.LogisticRegression(classes="observed", **HUGE), {}),
-        (learning.LinearSVC(classes="observed", **HUGE), {}),
-        (learning.LinearRegression(target_bounds=(-300, 300), **HUGE), EXPECTED),
-    ],
-    ids=lambda value: type(value).__name__,
-)
-def test_checks_of_scikit_learn(model, expected) -> None:
+def checked(model, expected) -> None:
     results = check_estimator(model, expected_failed_checks=expected, on_skip=None)
     assert {result["check_name"] for result in results if result["status"] == "xfail"} == set(expected)
     skipped = {result["check_name"] for result in results if result["status"] == "skipped"}
     assert skipped <= {"check_pipeline_consistency", "check_array_api_input"}
+
+
+@pytest.mark.parametrize("method", METHODS)
+@pytest.mark.parametrize(
+    ("kind", "given", "expected"),
+    [
+        # the labels that occur are declared public here, so that an error about them tells nothing
+        (learning.LogisticRegression, {"classes": "observed"}, {}),
+        (learning.LinearSVC, {"classes": "observed"}, {}),
+        (learning.LinearRegression, {"target_bounds": (-3, 3)}, EXPECTED),
+    ],
+)
+def test_checks_of_scikit_learn(kind, given, expected, method) -> None:
+    large = 500.0 if method == "objective" else 1e6
+    checked(kind(**given, **HUGE, epsilon=large, method=METHODS[method], examples=100), expected)
+
+
+def test_checks_of_scikit_learn_on_an_ensemble() -> None:
+    member = learning.LogisticRegression(data_norm=10.0, classes="observed", examples=100, method="output")
+    scheme = hush.Poisson(rate=0.9)
+    checked(learning.BaggingClassifier(member, members=1, scheme=scheme, epsilon=100.0, source=HUGE["source"]), {})
 
 
 def test_parameters_and_clones() -> None:

@@ -42,6 +42,8 @@ def test_guarantee_in_words(method) -> None:
     plan = model(method).planned(columns=3, scores=1, rows=600)
     assert "epsilon" in plan.mechanism.statement(delta=1e-5)
     assert plan.mechanism.explain(delta=1e-5)
+    if method == "objective":
+        assert "objective perturbation by Gaussian noise" in plan.mechanism.explain(delta=1e-5)
 
 
 @pytest.mark.parametrize("method", ["objective", "output"])

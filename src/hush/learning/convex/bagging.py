@@ -9,7 +9,7 @@ import numpy as np
 
 from hush.curves.relation import Relation
 from hush.errors import InvalidParameter, NotInstalled
-from hush.learning.convex.estimators import OBSERVED, PrivateClassifier, checked_data
+from hush.learning.convex.estimators import PrivateClassifier, checked_data, checked_rows
 from hush.learning.convex.plan import gaussian_multiplier
 from hush.mechanisms.batches import Revealed, ShuffledBatches
 from hush.mechanisms.checks import count, number, positive
@@ -21,7 +21,8 @@ from hush.randomness.source import Source, source_or_secure
 
 try:
     from sklearn.base import BaseEstimator, ClassifierMixin, clone
-    from sklearn.utils.validation import check_is_fitted, validate_data
+    from sklearn.utils import Tags
+    from sklearn.utils.validation import check_is_fitted
 except ImportError:
     raise NotInstalled("An ensemble in scikit-learn's style", "scikit-learn", "learn") from None
 
@@ -72,6 +73,12 @@ class BaggingClassifier(ClassifierMixin, BaseEstimator):
         self.relation = relation
         self.source = source
 
+    def __sklearn_tags__(self) -> Tags:
+        tags = super().__sklearn_tags__()
+        tags.non_deterministic = True
+        tags.input_tags.allow_nan = True
+        return tags
+
     def fit(self, X: Array, y: Array) -> BaggingClassifier:
         """Calibrate without the data, then draw a sample a member and train on it."""
         base, members, scheme = self._checked()
@@ -79,7 +86,8 @@ class BaggingClassifier(ClassifierMixin, BaseEstimator):
         source = source_or_secure(self.source)
         if not source.private:
             source = copy.deepcopy(source)
-        self.classes_ = np.unique(np.asarray(base.classes))
+        self.classes_ = base.public_classes(labels)
+        base = _copied(base, classes=self.classes_)
         self.guarantee_, share = self._calibrated(base, members, scheme, table.shape[1])
         self.estimators_ = []
         for _ in range(members):
@@ -93,8 +101,6 @@ class BaggingClassifier(ClassifierMixin, BaseEstimator):
         base, who = self.estimator, "BaggingClassifier"
         if not isinstance(base, PrivateClassifier) or not base.private:
             raise InvalidParameter(who, "a classifier of hush.learning with private=True", estimator=base)
-        if base.classes is None or isinstance(base.classes, str):
-            raise InvalidParameter(who, f"classes= a list, not {OBSERVED!r}: samples differ", classes=base.classes)
         if base._method().public_size:
             raise InvalidParameter(who, "a method whose number of records is not public", method=base.method)
         if not isinstance(self.scheme, OneSample) or isinstance(self.scheme, ShuffledBatches | Revealed):
@@ -128,7 +134,7 @@ class BaggingClassifier(ClassifierMixin, BaseEstimator):
     def decision_function(self, X: Array) -> Array:
         """The mean of the members' scores."""
         check_is_fitted(self)
-        table = validate_data(self, X, reset=False, dtype=np.float64, ensure_all_finite=False)
+        table = checked_rows(self, X, reset=False)
         return np.mean([member.decision_function(table) for member in self.estimators_], axis=0)
 
     def predict(self, X: Array) -> Array:

@@ -18,7 +18,7 @@ from hush.learning.convex.output import SOLVED, Output
 from hush.learning.convex.plan import Method, Plan, Task
 from hush.learning.convex.rows import INTERCEPT, Records, bounded
 from hush.learning.convex.solver import minimiser
-from hush.mechanisms.checks import count, number, positive
+from hush.mechanisms.checks import count, number
 from hush.mechanisms.mechanism import Mechanism
 from hush.randomness.source import Source, source_or_secure
 
@@ -81,14 +81,14 @@ class PrivateLinearModel(BaseEstimator):
         """The plan for so many columns and scores: it depends on no record (rows: where their number is public)."""
         who, method = type(self).__name__, self._method()
         examples = rows if method.public_size else self.examples
-        strength = self.regularization
+        strength, rule = self.regularization, "1e-12 <= regularization <= 1e12"
         task = Task(
             loss=self._loss(scores, joint=method.joint),
             columns=columns + 1,
-            epsilon=positive(who, epsilon=self.epsilon),
+            epsilon=number(who, "1e-6 <= epsilon <= 1e6", 1e-6, 1e6, epsilon=self.epsilon),
             delta=number(who, "0 <= delta < 1", 0.0, 1.0, high_open=True, delta=self.delta),
             examples=None if examples is None else count(who, 1, examples=examples),
-            regularization=None if strength is None else positive(who, regularization=strength),
+            regularization=None if strength is None else number(who, rule, 1e-12, 1e12, regularization=strength),
         )
         return method.plan(task)
 
@@ -103,12 +103,13 @@ class PrivateLinearModel(BaseEstimator):
 
     def _trained(self, table: Array, usable: Array, targets: Array, scores: int) -> Array:
         """Weights for rows in units of data_norm, after every check of parameters and before any other draw."""
-        norm = positive(type(self).__name__, data_norm=_given(self, "data_norm"))
+        who, given = type(self).__name__, _given(self, "data_norm")
+        norm = number(who, "1e-300 <= data_norm <= 1e300", 1e-300, 1e300, data_norm=given)
         source = source_or_secure(self.source)
         if not source.private:
             source = copy.deepcopy(source)  # a seed gives the same model at every fit, as random_state does elsewhere
         if not isinstance(self.private, bool):
-            raise InvalidParameter(type(self).__name__, "private=True or False", private=self.private)
+            raise InvalidParameter(who, "private=True or False", private=self.private)
         plan = None
         if self.private:
             plan = self.planned(columns=table.shape[1], scores=scores, rows=max(len(table), 1))
@@ -128,7 +129,7 @@ class PrivateLinearModel(BaseEstimator):
 
     def _scores(self, X: Array) -> Array:
         check_is_fitted(self)
-        table = validate_data(self, X, reset=False, dtype=np.float64, ensure_all_finite=False)
+        table = checked_rows(self, X, reset=False)
         usable = np.isfinite(table).all(axis=1, keepdims=True)
         table = np.where(usable, table, 0.0)
         return table @ np.atleast_2d(self.coef_).T + np.atleast_1d(self.intercept_)
@@ -163,7 +164,7 @@ class PrivateClassifier(ClassifierMixin, PrivateLinearModel):
     def fit(self, X: Array, y: Array) -> PrivateClassifier:
         """Train on records (X, y); what is not a number, or no known class, has no influence and raises nothing."""
         table, labels = self._checked(X, y)
-        self.classes_ = self._public_classes(labels)
+        self.classes_ = self.public_classes(labels)
         scores = 1 if len(self.classes_) == 2 else len(self.classes_)
         places, known = placed(labels, self.classes_)
         targets = self._loss(scores, joint=False).encode(places, len(self.classes_))
@@ -171,7 +172,8 @@ class PrivateClassifier(ClassifierMixin, PrivateLinearModel):
         self.coef_, self.intercept_ = weights[:-1].T, weights[-1]
         return self
 
-    def _public_classes(self, labels: Array) -> Array:
+    def public_classes(self, labels: Array) -> Array:
+        """The classes that were given, in order; those of the labels only where they are declared public."""
         given = _given(self, "classes")
         if isinstance(given, str):
             if given != OBSERVED:
@@ -180,12 +182,23 @@ class PrivateClassifier(ClassifierMixin, PrivateLinearModel):
                 assert_all_finite(labels, input_name="y")
             check_classification_targets(labels)
             given = labels
-        found = np.unique(np.asarray(given))
-        if len(found) < 2:
-            raise InvalidParameter(type(self).__name__, "at least two classes (one class is no question)", classes=1)
+        found = self._sorted(given)
         numbers = "biuf"
         if labels.dtype.kind != "O" and (found.dtype.kind in numbers) != (labels.dtype.kind in numbers):
             raise InvalidParameter(type(self).__name__, "labels of the type of `classes`", dtype=str(labels.dtype))
+        return found
+
+    def _sorted(self, given: Any) -> Array:
+        who, rule = type(self).__name__, "a list of labels of one type, none of them missing, as its classes"
+        try:
+            labels = np.asarray(given if isinstance(given, np.ndarray) else list(given))
+            found = np.unique(labels)
+        except (TypeError, ValueError):
+            raise InvalidParameter(who, rule, classes=str(self.classes)) from None
+        if labels.ndim != 1 or (found.dtype.kind == "f" and np.isnan(found).any()):
+            raise InvalidParameter(who, rule, classes=str(self.classes))
+        if len(found) < 2:
+            raise InvalidParameter(who, "at least two classes (one class is no question)", classes=1)
         return found
 
     def decision_function(self, X: Array) -> Array:
@@ -307,16 +320,32 @@ class LinearRegression(RegressorMixin, PrivateLinearModel):
 
 
 def checked_data(model: BaseEstimator, X: Array, y: Array, dtype: Any = None) -> tuple[Array, Array]:
-    """Rows and targets as arrays; scikit-learn's own message for what is no number would show the value."""
+    """Rows and targets as arrays."""
+    table = checked_rows(model, X, ensure_min_samples=0)
     try:
-        table = validate_data(model, X, dtype=np.float64, ensure_all_finite=False, ensure_min_samples=0)
         targets = column_or_1d(y, warn=True, dtype=dtype)
     except (ValueError, OverflowError) as error:
-        if "convert" not in str(error):
-            raise
-        raise InvalidParameter(type(model).__name__, "columns of numbers", dtype="object") from None
+        raise _without_values(model, error) from None
     check_consistent_length(table, targets)
     return table, targets
+
+
+def checked_rows(model: BaseEstimator, X: Array, **how: Any) -> Array:
+    """Rows as an array of floats."""
+    try:
+        return validate_data(model, X, dtype=np.float64, ensure_all_finite=False, **how)
+    except (ValueError, OverflowError) as error:
+        raise _without_values(model, error) from None
+
+
+def _without_values(model: BaseEstimator, error: Exception) -> Exception:
+    """scikit-learn's message without the records that some of them show."""
+    text = str(error)
+    if "convert" in text:
+        return InvalidParameter(type(model).__name__, "columns of numbers", dtype="object")
+    return ValueError(
+        text.splitlines()[0] + (" Reshape your data to one row a record." if "Reshape your data" in text else "")
+    )
 
 
 def placed(labels: Array, classes: Array) -> tuple[Array, Array]:

@@ -19,6 +19,7 @@ from hush.mechanisms.mechanism import Mechanism
 from hush.mechanisms.noise import Gaussian
 from hush.mechanisms.sampling import Poisson
 from hush.questions.calibrate import calibrate
+from hush.questions.central_limit import like_samples
 from hush.randomness.additive import add_gaussian
 from hush.randomness.source import Source
 
@@ -32,6 +33,9 @@ REACH = 4.0
 """How far the noise of all steps may carry the weights of two classes, were there no gradient."""
 LARGEST_CLIP = 4.0
 """What the exact sums are made for."""
+MOST_STEPS = 10**8
+LARGEST_NOISE = 2.0**13
+"""In units where rows have norm 1: exact noise is drawn for up to 2^50 steps of the sums' grid."""
 
 
 def checked_clip(who: str, clip: float | None) -> None:
@@ -74,6 +78,7 @@ class FullBatchGradient(Method):
             mechanism = Gaussian(counting).then(mechanism)
         clip = self.clip or task.loss.clip
         descent = Descent(task.loss, task.columns, self.steps, step, clip, self.momentum, regularization(task))
+        descent.checked(task)
 
         def train(records: Records, source: Source) -> Array:
             size = task.examples or noisy_count(len(records.rows), counting, source)
@@ -106,10 +111,13 @@ class PoissonGradient(Method):
         examples = task.known_examples("PoissonGradient")
         scheme = Poisson(rate=min(1.0, self.batch_size / examples))
         steps = math.ceil(self.epochs / scheme.rate)
+        if steps > MOST_STEPS:
+            rule = f"at most {MOST_STEPS} steps (a larger batch_size, or fewer epochs)"
+            raise InvalidParameter("PoissonGradient", rule, steps=steps)
         noise, mechanism = calibrated_steps(scheme, steps, task.epsilon, task.delta)
         clip = self.clip or task.loss.clip
         descent = Descent(task.loss, task.columns, steps, noise, clip, self.momentum, regularization(task))
-        descent = replace(descent, normaliser=scheme.rate * examples)
+        descent = replace(descent.checked(task), normaliser=scheme.rate * examples)
 
         def train(records: Records, source: Source) -> Array:
             return descent.run(records, lambda: scheme.draw(len(records.rows), source), source)
@@ -120,8 +128,14 @@ class PoissonGradient(Method):
 @lru_cache(maxsize=16)
 def calibrated_steps(scheme: Poisson, steps: int, epsilon: float, delta: float) -> tuple[float, Mechanism]:
     """The least noise of so many steps on samples that meets the budget, and the mechanism with it."""
-    over = (0.05, MOST_NOISE)
-    found = calibrate(lambda noise: Gaussian(noise).on(scheme).repeat(steps), over=over, epsilon=epsilon, delta=delta)
+
+    def build(noise: float) -> Mechanism:
+        return Gaussian(noise).on(scheme).repeat(steps)
+
+    def like(noise: float) -> Mechanism:
+        return like_samples(noise, rate=scheme.rate, steps=steps, replaced=False)
+
+    found = calibrate(build, over=(0.05, MOST_NOISE), epsilon=epsilon, delta=delta, like=[like])
     return float(found.value), found.mechanism
 
 
@@ -160,6 +174,13 @@ class Descent:
         noise = self.noise_multiplier * self.clip * math.sqrt(self.columns) / self.normaliser
         smoothness = self.loss.largest_curvature * LARGEST_NORM**2 + self.regularization
         return min(reach / (noise * math.sqrt(self.steps)) * (1 - self.momentum), 1 / smoothness)
+
+    def checked(self, task: Task) -> Descent:
+        """This descent, if its noise is no larger than the grid of the exact sums allows."""
+        if self.noise_multiplier * self.clip > LARGEST_NOISE:
+            rule = f"a larger epsilon or fewer steps: noise of at most {LARGEST_NOISE / self.clip:g} clipping norms"
+            raise InvalidParameter("fit", rule, epsilon=task.epsilon, delta=task.delta, noise=self.noise_multiplier)
+        return self
 
     def run(self, records: Records, places: Callable[[], Array | slice], source: Source) -> Array:
         sums = ExactSums(records)

@@ -3,12 +3,13 @@
 from __future__ import annotations
 
 import math
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any, TypeAlias
 
 import numpy as np
 
-from hush.learning.convex.output import SOLVED, USEFUL_NORM
+from hush.errors import InvalidParameter
+from hush.learning.convex.output import MOST_EPSILON, SOLVED, USEFUL_NORM
 from hush.learning.convex.plan import (
     SHARE_OF_ROUNDING,
     Method,
@@ -31,17 +32,22 @@ Array: TypeAlias = Any
 
 SHARE_OF_CURVATURE = 0.25
 """The most of epsilon that may go to the change of the Hessian; a larger Λ makes it less."""
-MOST_EPSILON = 500.0
+MOST_CLASSES = 500
+"""What delta/2^k leaves of delta is a float then."""
 POINTS = np.concatenate([np.geomspace(0.2, 1, 20)[:-1], [1.0], np.geomspace(1, 4, 20)[1:]])
 """Where the curve of the guarantee is stated, in units of the epsilon that is left for the noise."""
+
+CHARGED = "on rows of norm at most data_norm; what solver and floats err by is hidden by more noise, and charged"
+PURE = f"objective perturbation of a convex loss: Chaudhuri, Monteleoni, Sarwate 2011, Thm 9; {CHARGED}"
+GAUSSIAN = f"objective perturbation by Gaussian noise, linear models: Redberg, Koskela, Wang 2023, Sec. 3; {CHARGED}"
 
 
 @dataclass(frozen=True)
 class Objective(Method):
     """The minimiser of Σ loss + Λ/2 |θ|² + <b, θ> for a random b; each score is a problem of its own.
 
-    For delta=0 Chaudhuri, Monteleoni, Sarwate 2011; else Gaussian b, by the analysis of Redberg, Koskela, Wang 2023 for
-    linear models. Where Λ is too small for the budget it is raised.
+    For delta=0 Chaudhuri, Monteleoni, Sarwate 2011; else Gaussian b, by the privacy profile of Redberg, Koskela, Wang
+    2023 for linear models. Where Λ is too small for the budget it is raised.
 
     >>> Objective()
     Objective()
@@ -50,8 +56,11 @@ class Objective(Method):
     joint = False
 
     def plan(self, task: Task) -> Plan:
-        if task.delta > 0:  # what a stated curve can hold
-            number("Objective", f"epsilon <= {MOST_EPSILON:g}", 0.0, MOST_EPSILON, epsilon=task.epsilon)
+        number("Objective", f"epsilon <= {MOST_EPSILON:g}", 0.0, MOST_EPSILON, epsilon=task.epsilon)
+        if task.loss.scores > MOST_CLASSES:
+            raise InvalidParameter("Objective", f"at most {MOST_CLASSES} classes", classes=task.loss.scores)
+        if task.delta > 0:  # the accountant rounds the epsilon of a stated curve up
+            task = replace(task, epsilon=task.epsilon * (1 - 2e-8))
         noise = Noise.of(task)
         slope = task.loss.largest_slope * LARGEST_NORM
         tilt = noise.scale * (2 * task.columns + 40)
@@ -104,14 +113,14 @@ class Noise:
     def mechanism(self, task: Task) -> Mechanism:
         """The stated curve: δ(ε) <= 2^k times that of a Gaussian with k problems, at ε less the fixed parts."""
         if self.pure:
-            return PureDP(task.epsilon)
+            return PureDP(task.epsilon, reason=PURE)
         fixed = _curvature(task, self.ridge) + SHARE_OF_ROUNDING * task.epsilon
         left, scores = task.epsilon - fixed, task.loss.scores
         slope = task.loss.largest_slope * LARGEST_NORM
         shift = GaussianDP(slope / self.scale * math.sqrt(scores) * (1 + 1e-12))
         deltas = [min(1.0, 2.0**scores * shift.delta(epsilon=left * float(u)).upper) for u in POINTS]
         points = [(fixed + left * float(u) if u != 1 else task.epsilon, d) for u, d in zip(POINTS, deltas, strict=True)]
-        return ApproxDP(points=[(e, d) for e, d in points if d < 1 and e <= MOST_EPSILON])
+        return ApproxDP(points=[(e, d) for e, d in points if d < 1 and e <= MOST_EPSILON], reason=GAUSSIAN)
 
 
 def _curvature(task: Task, ridge: float) -> float:

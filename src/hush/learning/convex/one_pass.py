@@ -50,13 +50,13 @@ class OnePass(Method):
         records = task.known_examples("OnePass")
         strength = task.regularization or 0.0
         smoothness = (task.smoothness + strength) * (1 + 1e-12)
-        hidden = task.epsilon * SHARE_OF_ROUNDING
+        hidden = min(task.epsilon * SHARE_OF_ROUNDING, 1.0)
         moved = 2 * task.lipschitz * (1 + 1e-12)
         noise = moved * gaussian_multiplier(task.epsilon - hidden, task.delta) * (1 + 1e-9)
         step = min(1 / smoothness, REACH / (noise * math.sqrt(records * task.columns)))
         loss = ConvexLoss(smoothness=smoothness, strong_convexity=strength, sensitivity=moved)
         run = OnePassGradientDescent(loss=loss, records=records, noise=noise, step_size=step)
-        mechanism = run.then(PureDP(hidden, run.relation))
+        mechanism = run.then(PureDP(hidden, run.relation, reason="Laplace noise hides how floats round"))
         walk = Walk(task, strength, noise, step)
 
         def train(data: Records, source: Source) -> Array:

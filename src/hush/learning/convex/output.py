@@ -20,6 +20,7 @@ from hush.learning.convex.plan import (
 )
 from hush.learning.convex.rows import Records
 from hush.learning.convex.solver import minimiser
+from hush.mechanisms.checks import number
 from hush.mechanisms.noise import Gaussian
 from hush.mechanisms.stated import PureDP
 from hush.randomness.additive import add_gaussian, scale_for
@@ -29,8 +30,15 @@ Array: TypeAlias = Any
 
 SOLVED = 1e-8
 """Norm of the gradient, in units of one record's largest, at which the solver stops, and the floats' error more."""
+MOST_EPSILON = 500.0
+"""What a stated guarantee can hold."""
 USEFUL_NORM = 5.0
 """Norm of weights that classify well where rows have norm 1: what the strength of the regularisation is chosen for."""
+
+REASON = (
+    "output perturbation of a regularised convex loss: Chaudhuri, Monteleoni, Sarwate 2011, Thm 6; on rows of norm at "
+    "most data_norm; what solver and floats err by is hidden by more noise, and charged"
+)
 
 
 @dataclass(frozen=True)
@@ -46,6 +54,8 @@ class Output(Method):
     def plan(self, task: Task) -> Plan:
         examples = task.known_examples("Output")
         pure = task.delta == 0
+        if pure:
+            number("Output", f"epsilon <= {MOST_EPSILON:g} where delta=0", 0.0, MOST_EPSILON, epsilon=task.epsilon)
         exact = task.epsilon * (1 - SHARE_OF_ROUNDING)
         multiplier = scale_for(exact) if pure else gaussian_multiplier(task.epsilon, task.delta)
         spread = multiplier * (task.dimensions if pure else math.sqrt(task.dimensions))
@@ -66,7 +76,7 @@ class Output(Method):
             off = radius + scale * float_error(task.dimensions)
             return concealed(weights + noise * scale, radius=off, epsilon=hidden, source=source)
 
-        return Plan(PureDP(task.epsilon) if pure else Gaussian(multiplier), train)
+        return Plan(PureDP(task.epsilon, reason=REASON) if pure else Gaussian(multiplier), train)
 
 
 def _strength(task: Task, noise: float) -> float:

@@ -43,7 +43,8 @@ def bounded(table: Array, data_norm: float, *, clip: bool = True) -> tuple[Array
     [[0.6, 0.8], [0.3, 0.4], [0.0, 0.0]]
     """
     if len(table) > MOST_ROWS:
-        raise InvalidParameter("fit", f"at most {MOST_ROWS} rows", rows=len(table))
+        rule = f"at most {MOST_ROWS} rows, whose gradients whole numbers of 64 bits can sum up exactly"
+        raise InvalidParameter("fit", rule, rows=len(table))
     usable = np.isfinite(table).all(axis=1)
     table = np.where(usable[:, None], table, 0.0)
     if not clip:
