@@ -30,20 +30,6 @@ def test_area_and_advantage_vs_brute_force() -> None:
     assert found.advantage.value == pytest.approx(max(gaps))
 
 
-@pytest.mark.parametrize("mu", [0.0, 1.0])
-def test_intervals_vs_truth(mu: float) -> None:
-    """Each interval holds the true value at least as often as stated."""
-    area, advantage = stats.norm.cdf(mu / math.sqrt(2)), 2 * stats.norm.cdf(mu / 2) - 1
-    missed = np.zeros(2)
-    for seed in range(100):
-        found = membership(*drawn(mu, 200, seed))
-        missed += [
-            not found.area.lower <= area <= found.area.upper,
-            not found.advantage.lower <= advantage <= found.advantage.upper,
-        ]
-    assert missed.max() <= stats.binom.ppf(0.999, 100, 0.05)
-
-
 def test_true_positives_at_low_false_positives_vs_gaussian() -> None:
     found = membership(*drawn(2.0, 20_000, 3), false_positive_rates=(0.01, 1.0))
     truth = stats.norm.cdf(stats.norm.ppf(0.01) + 2)
@@ -121,3 +107,32 @@ def test_demonstrations_recover_and_protection_stops_them() -> None:
     assert rows.bare > 0.9
     for shown in (sums, gradients, rows):
         assert "with protection" in str(shown)
+
+
+@pytest.mark.parametrize("mu", [0.0, 1.0, 2.5])
+def test_intervals_vs_truth(mu: float) -> None:
+    """Area, advantage and the rates of normal scores, each in its interval as often as it says."""
+    normal = stats.norm
+    truths = [normal.cdf(mu / math.sqrt(2)), 2 * normal.cdf(mu / 2) - 1]
+    truths += [normal.sf(normal.isf(rate) - mu) for rate in (0.01, 0.2)]
+    runs, missed = 150, np.zeros(4)
+    for seed in range(runs):
+        found = membership(*drawn(mu, 300, seed), false_positive_rates=(0.01, 0.2))
+        shown = [found.area, found.advantage, *(rate.true_positive_rate for rate in found.rates)]
+        missed += [not one.lower <= truth <= one.upper for one, truth in zip(shown, truths, strict=True)]
+    assert np.all(missed <= stats.binom.ppf(0.999, runs, 0.05))
+
+
+def test_likelihood_ratio_vs_its_own_scores() -> None:
+    """Examples differ in difficulty: shadow models see through it, and find nothing where nothing leaks."""
+    for lift, leaks in ((0.0, False), (2.0, True)):
+        random = np.random.default_rng(1)
+        hard, members = 2 * random.standard_normal(1000), random.random(1000) < 0.5
+        inside = random.permuted(np.tile(np.arange(32)[:, None] % 2 == 0, 1000), axis=0)
+        shadows = hard + lift * inside + random.standard_normal((32, 1000))
+        scores = hard + lift * members + random.standard_normal(1000)
+        found = membership(likelihood_ratio(scores, shadows, inside), members)
+        plain = membership(scores, members)
+        assert (found.area.lower > plain.area.upper) == leaks
+        assert (found.area.lower > 0.5) == leaks
+        assert (found.rates[-1].true_positive_rate.lower > found.rates[-1].false_positive_rate) == leaks

@@ -209,3 +209,42 @@ class TestBadInput:
 
         with pytest.raises(hush.InvalidParameter, match="a training that runs; got fit='RuntimeError'"):
             one_run(broken, 100, claim=hush.PureDP(1.0))
+
+
+class TestEdges:
+    scores, members = mean_query(1000, 0.5, 1)
+
+    @pytest.mark.parametrize("claim", [hush.PureDP(1.0), hush.ApproxDP(1.0, 1e-6), hush.GaussianDP(0.3)], ids=str)
+    def test_twenty_canaries_told_apart(self, claim: hush.Mechanism) -> None:
+        members = np.random.default_rng(3).permutation(np.arange(20) < 10)
+        report = one_run(members * 1.0, members, claim=claim)
+        assert not report.survives
+        assert one_run(members * -1.0, members, claim=claim).lower_bound == 0
+
+    def test_a_leak_of_everything_with_probability_delta_is_no_evidence(self) -> None:
+        assert one_run(self.members, self.members, claim=hush.ApproxDP(1.0, 0.5)).lower_bound == 0
+
+    @pytest.mark.parametrize("claim", [hush.PureDP(2.0), hush.ApproxDP(2.0, 1e-8), hush.GaussianDP(1.0)], ids=str)
+    def test_more_confidence_proves_less(self, claim: hush.Mechanism) -> None:
+        found = [
+            one_run(self.scores, self.members, claim=claim, confidence=level).lower_bound
+            for level in (0.5, 0.95, 0.9999)
+        ]
+        assert found[0] > found[1] > found[2] > 0
+
+    @pytest.mark.parametrize("claim", [hush.PureDP(0.0), hush.PureDP(500.0), hush.ApproxDP(0.0, 1e-6)], ids=str)
+    def test_claims_of_nothing_and_of_anything(self, claim: hush.Mechanism) -> None:
+        """The claim only steers which numbers of guesses are favoured: the bound hardly depends on it."""
+        found = one_run(self.scores, self.members, claim=claim).lower_bound
+        assert found == pytest.approx(one_run(self.scores, self.members, claim=hush.PureDP(2.0)).lower_bound, rel=0.15)
+
+    def test_better_guesses_prove_more(self) -> None:
+        tests = chosen(300, Claim.of(hush.ApproxDP(2.0, 1e-6)), 0.05)
+        ranked = np.arange(300) < 150
+        found = []
+        for wrong in (0, 3, 10, 40):
+            worse = ranked.copy()
+            worse[:wrong], worse[-wrong or 300 :] = False, True
+            found.append(tests.bound(worse)[0])
+        assert found == sorted(found, reverse=True)
+        assert found[0] > found[1]

@@ -98,7 +98,7 @@ def queries() -> Iterator[tuple[Any, float]]:
     """Every release: counts, sums, means, variance, histograms, quantiles, and bounds."""
     shown = hush.releases
     wide = (-1, 2)  # with the ends of the range among the records a quantile would hardly tell them apart
-    for epsilon in (0.5, 2.0):
+    for epsilon in (1.0, 4.0):
         yield shown.Count(epsilon=epsilon), 0.0
         yield shown.Sum(bounds=(0, 1), epsilon=epsilon), 0.0
         yield shown.Mean(bounds=(0, 1), epsilon=epsilon), 0.0
@@ -107,14 +107,15 @@ def queries() -> Iterator[tuple[Any, float]]:
         yield shown.Variance(bounds=(0, 1), epsilon=epsilon), 0.0
         yield shown.Median(bounds=wide, epsilon=epsilon), 0.0
         yield shown.Histogram(categories=[0.0, 1.0], epsilon=epsilon), 0.0
-        yield shown.Quantile(p=0.9, bounds=wide, epsilon=epsilon, step=0.25, relation=REPLACE), 0.0
+        yield shown.Quantile(p=0.9, bounds=(0, 1), epsilon=epsilon, step=0.25, relation=REPLACE), 0.0
         yield shown.Quantiles(ps=(0.25, 0.5, 0.75), bounds=wide, epsilon=epsilon), 0.0
-        yield shown.QuantileInterval(p=0.5, bounds=wide, epsilon=epsilon, size=3), 0.0
-        yield shown.SmoothMedian(bounds=wide, noise=shown.SmoothLaplace(epsilon=epsilon, delta=0.01)), 0.01
+        # its value has a third of epsilon
+        yield shown.QuantileInterval(p=0.5, bounds=wide, epsilon=3 * epsilon, size=3), 0.0
+        yield shown.SmoothMedian(bounds=(0, 1), noise=shown.SmoothLaplace(epsilon=epsilon, delta=0.01)), 0.01
         yield shown.SmoothQuantile(p=0.9, bounds=wide, noise=shown.SmoothStudent(epsilon=epsilon)), 0.0
         yield shown.Bounds(epsilon=epsilon, failure=0.4), 0.0
     yield shown.Mean(bounds=(0, 1), noise_multiplier=1.0), 0.01
-    yield shown.Count(epsilon=2.0).on(hush.Poisson(rate=0.3)), 0.0
+    yield shown.Count(epsilon=4.0).on(hush.Poisson(rate=0.5)), 0.0
 
 
 def models() -> Iterator[Any]:
@@ -122,8 +123,8 @@ def models() -> Iterator[Any]:
     from hush.learning.convex.estimators import LinearRegression, LinearSVC, LogisticRegression
     from hush.learning.convex.gradient import FullBatchGradient
 
-    for epsilon in (1.0, 4.0):
-        shared: dict[str, Any] = {"data_norm": 1.0, "epsilon": epsilon, "delta": 0.01, "examples": 3}
+    for epsilon in (4.0, 16.0):
+        shared: dict[str, Any] = {"data_norm": 1.0, "epsilon": epsilon, "delta": 0.01, "examples": 2}
         for method in ("objective", "output", "sgd", "iterate", FullBatchGradient(steps=5)):
             yield LogisticRegression(classes=[0, 1], method=method, **shared)
         yield LinearSVC(classes=[0, 1], method="output", **shared)
@@ -131,7 +132,7 @@ def models() -> Iterator[Any]:
 
 
 def _of_model(model: Any, seed: int) -> Case:
-    """Two equal records, and one of the other label at the end that is left out, or has the others' label instead."""
+    """Two records, of which the one at the end is left out, or has the other's label instead."""
 
     def run(effort: float) -> AuditReport:
         source, samples = SeededSource(seed), int(max(200, 1_000 * effort))
@@ -143,8 +144,8 @@ def _of_model(model: Any, seed: int) -> Case:
             return [*np.ravel(model.coef_), *np.ravel(model.intercept_)]
 
         model.source = SeededSource(seed)
-        claim = model.fit(np.tile([1.0, 0.0], (3, 1)), [0, 0, 1]).guarantee_
-        worlds = [0, 0, 1], [0, 0, 0] if claim.relation is REPLACE else [0, 0]
+        claim = model.fit(np.tile([1.0, 0.0], (2, 1)), [0, 1]).guarantee_
+        worlds = [0, 1], [0, 0] if claim.relation is REPLACE else [0]
         drawn = [np.array([weights(world) for _ in range(samples)]) for world in worlds]
         return distinguish(*drawn, claim=claim, delta=model.delta, confidence=CONFIDENCE)
 
@@ -162,19 +163,29 @@ def _of_mechanism(mechanism: Mechanism, delta: float, most: int, seed: int) -> C
 
 
 def _of_release(query: Any, delta: float, seed: int) -> Case:
-    """The record at the end of the bounds that the others are far from; replaced, or left out."""
-    others = [0.0, 0.0]
-    replaced = query.mechanism.relation is REPLACE
-    worlds = [*others, 1.0], [*others, 0.0] if replaced else others
+    """One record replaced, or left out."""
+    others, record = _records(query)
+    worlds = [*others, record], [*others, 0.0] if query.mechanism.relation is REPLACE else others
 
     def run(effort: float) -> AuditReport:
-        source, samples = SeededSource(seed), int(max(200, 2_000 * effort))
+        source, samples = SeededSource(seed), int(max(200, 4_000 * effort))
         drawn = [
             np.array([_flat(query.release(world, source=source).value) for _ in range(samples)]) for world in worlds
         ]
         return distinguish(*drawn, claim=query.mechanism, delta=delta, confidence=CONFIDENCE, bits=True)
 
     return Case(f"release {_said(query)}", run)
+
+
+def _records(query: Any) -> tuple[list[float], float]:
+    """Records, and one more on which the release depends much: far from the others, or the one that decides."""
+    if isinstance(query, hush.releases.Bounds):
+        return [1.0] * (query.threshold - 1), 1.0
+    if isinstance(query, hush.releases.SmoothMedian):
+        return [0.0, 1.0], 1.0
+    if isinstance(query, hush.releases.Quantile) and query.p == 0.9:
+        return [0.0] * 8 + [1.0], 1.0
+    return [0.0, 0.0], 1.0
 
 
 def _said(query: Any) -> str:

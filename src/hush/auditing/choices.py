@@ -23,8 +23,6 @@ class Shares:
     canaries: int
     claim: Claim
 
-    words = "numbers of guesses tried"
-
     def bound(self, ranked: Array) -> tuple[float, Guesses]:
         """The best bound, and the guesses that give it."""
         found, best = 0.0, next(iter(self.errors))
@@ -37,8 +35,10 @@ class Shares:
         """Whether the bound exceeds 0."""
         return any(is_evidence(right(ranked, pair), pair, error) for pair, error in self.errors.items())
 
-    def __len__(self) -> int:
-        return len(self.errors)
+    @property
+    def words(self) -> str:
+        """How it is said."""
+        return f"{len(self.errors)} numbers of guesses tried" if len(self.errors) > 1 else "guesses fixed beforehand"
 
 
 @dataclass(frozen=True)
@@ -46,8 +46,6 @@ class Together:
     """All numbers of guesses tested together: from both ends by turns, and from the highest alone."""
 
     walks: dict[str, tuple[Walk, float]]
-
-    words = "numbers of guesses tested together"
 
     def bound(self, ranked: Array) -> tuple[float, Guesses]:
         """The best bound, and the guesses that say most against it."""
@@ -67,25 +65,33 @@ class Together:
             for name, (walk, error) in self.walks.items()
         )
 
-    def __len__(self) -> int:
-        return sum(len(walk.numbers) for walk, _ in self.walks.values())
+    @property
+    def words(self) -> str:
+        """How it is said."""
+        return f"{sum(len(walk.numbers) for walk, _ in self.walks.values())} numbers of guesses tested together"
 
 
 def chosen(canaries: int, claim: Claim, error: float) -> Shares | Together:
     """For (epsilon, delta) all numbers together, unless the delta of many canaries takes the error; else shares."""
     mu = separation(claim)
-    expected, proven = expected_guesses(canaries, mu, claim, error)
-    if claim.quantity == "epsilon":
-        fewest = FEWEST
-        while fewest <= sum(expected):
-            walk = Walk.around(sum(expected), canaries=canaries, delta=claim.delta, fewest=fewest)
-            if walk.leak(proven) <= error / 5:
-                one_end = Walk.around(expected[0], canaries=canaries, delta=claim.delta, fewest=fewest)
-                return Together({"both": (walk, 0.9 * error), "highest": (one_end, 0.1 * error)})
-            fewest *= 2
-    weaker = [expected_guesses(canaries, mu / 2**halvings, claim, error)[0] for halvings in (1, 2, 3)]
-    shares = numbers_of_guesses(canaries, [expected, *weaker])
+    if claim.quantity == "epsilon" and (together := _together(canaries, mu, claim, error)):
+        return together
+    # attacks fall short of most claims: what would prove most with scores of half the separation is tried too
+    weaker = [expected_guesses(canaries, mu / 2**k, claim, error / 2 ** (k + 1))[0] for k in range(4)]
+    shares = numbers_of_guesses(canaries, weaker)
     return Shares({pair: share * error for pair, share in shares.items()}, canaries, claim)
+
+
+def _together(canaries: int, mu: float, claim: Claim, error: float) -> Together | None:
+    expected, proven = expected_guesses(canaries, mu, claim, error)
+    fewest = FEWEST
+    while fewest <= sum(expected):
+        walk = Walk.around(sum(expected), canaries=canaries, delta=claim.delta, fewest=fewest)
+        if walk.leak(proven) <= error / 5:
+            one_end = Walk.around(expected[0], canaries=canaries, delta=claim.delta, fewest=fewest)
+            return Together({"both": (walk, 0.9 * error), "highest": (one_end, 0.1 * error)})
+        fewest *= 2
+    return None
 
 
 def wrong_on_the_way(ranked: Array, numbers: Array, *, both: bool) -> Array:

@@ -41,16 +41,6 @@ def at_most(count: Array, of: Array, error: Array) -> Array:
     return 1 - at_least(np.asarray(of, dtype=float) - np.asarray(count, dtype=float), of, error)
 
 
-def two_sided(count: int, of: int, confidence: float) -> tuple[float, float]:
-    """Both ends, each wrong with half of the error.
-
-    >>> [round(end, 4) for end in two_sided(5, 10, 0.95)]
-    [0.1871, 0.8129]
-    """
-    error = (1 - confidence) / 2
-    return float(at_least(count, of, error)), float(at_most(count, of, error))
-
-
 def joint_limits(true: int, of_true: int, false: int, of_false: int, error: float, tilt: float) -> tuple[Array, Array]:
     """Corners (p_i, q_i) such that, but for the error, the true rates have p >= p_i and q <= q_i for some i.
 

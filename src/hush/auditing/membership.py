@@ -10,7 +10,7 @@ from typing import Any, TypeAlias
 import numpy as np
 from scipy import special
 
-from hush.auditing.intervals import at_most, confidence_in_range, finite_numbers, two_sided, zeros_and_ones
+from hush.auditing.intervals import at_least, at_most, confidence_in_range, finite_numbers, zeros_and_ones
 from hush.errors import InvalidParameter
 from hush.mechanisms.checks import number
 from hush.questions.drawing import Axis, Chart, Line, Stroke
@@ -33,7 +33,7 @@ class Estimate:
 
 @dataclass(frozen=True)
 class RateAt:
-    """True positives at a threshold that the non-members set; `most` is an upper limit on its true false positives."""
+    """True positives at a false positive rate; `most` is an upper limit on the true rate at the counted threshold."""
 
     false_positive_rate: float
     most: float
@@ -100,7 +100,8 @@ def membership(
     """ROC, area, advantage and true positives at low false positive rates of scores, larger for members.
 
     Intervals: the area by Hoeffding's inequality for two-sample averages, the advantage by that of Dvoretzky, Kiefer,
-    Wolfowitz (Massart 1990) for both sides, the rates by Clopper and Pearson. Each has the stated confidence.
+    Wolfowitz (Massart 1990) for both sides, the rates by order statistics of the others and Clopper and Pearson. Each
+    has the stated confidence.
 
     >>> scores, members = np.arange(200.0), np.arange(200) >= 100
     >>> membership(scores, members).area
@@ -154,12 +155,27 @@ def _rate_at(present: Array, absent: Array, rate: float, confidence: float) -> R
     # the threshold is an order statistic of the non-members, and members are independent of it
     threshold = math.inf if rate >= 1 else absent[len(absent) - 1 - allowed]
     found = len(present) if rate >= 1 else int(np.count_nonzero(present > threshold))
-    value = found / len(present)
-    return RateAt(
-        rate,
-        float(at_most(allowed, len(absent), 1 - confidence)),
-        Estimate(value, *two_sided(found, len(present), confidence)),
-    )
+    value, (lower, upper) = found / len(present), _limits_at(present, absent, rate, (1 - confidence) / 4)
+    most = float(at_most(allowed, len(absent), 1 - confidence))
+    return RateAt(rate, most, Estimate(value, min(lower, value), max(upper, value)))
+
+
+def _limits_at(present: Array, absent: Array, rate: float, error: float) -> tuple[float, float]:
+    """Limits on the true positives at exactly this false positive rate: four statements, each wrong with the error.
+
+    The k-th largest score of the others is passed by another of them with a probability that is Beta(k, n - k + 1).
+    """
+    places = np.arange(1, len(absent) + 1)
+    below = int(np.count_nonzero(special.bdtr(places - 1, len(absent), rate) <= error))
+    above = int(np.count_nonzero(special.bdtrc(places - 1, len(absent), rate) > error)) + 1
+    lower, upper = 0.0, 1.0
+    if below > 0:
+        passed = np.count_nonzero(present > absent[len(absent) - below])
+        lower = float(at_least(passed, len(present), error))
+    if above <= len(absent):
+        passed = np.count_nonzero(present >= absent[len(absent) - above])
+        upper = float(at_most(passed, len(present), error))
+    return lower, upper
 
 
 def _curve(present: Array, absent: Array) -> tuple[tuple[float, float], ...]:

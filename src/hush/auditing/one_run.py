@@ -71,7 +71,7 @@ def one_run(
         confidence=confidence,
         samples=len(scored),
         attacker=f"{pair[0]} highest called in, {pair[1]} lowest out: {right(inside[ranked], pair)} right",
-        method=f"one run, {len(tests)} {tests.words}",
+        method=f"one run, {tests.words}",
         limits=(),
         null=_null_check(len(scored), tests, 1 - confidence),
         curve=_curve(inside[ranked]),
