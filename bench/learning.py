@@ -28,7 +28,7 @@ PROTOTYPE = {
 }
 """What a prototype of this design took, as a multiple of plain SGD, at each batch size."""
 TURNS = 5
-TURN = 0.03
+TURN = 0.1
 """CPU seconds that a turn lasts at least: short steps are made several times in a row."""
 ABOUT = f"""# One private training step
 
