@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import math
+
 import pytest
 import torch
 from torch import nn
@@ -139,3 +141,34 @@ def test_narrow_layers_by_the_transposed_product(bias: bool) -> None:
     total = (left * (0.5 / norms).clamp(max=1).unsqueeze(1)).T @ inputs
     expected = {"weight": total[:, :20]} | ({"bias": total[:, 20]} if bias else {})
     assert distance(found, expected) < 1e-12
+
+
+class Twice(nn.Module):
+    """One layer over positions and one convolution, each used twice in a pass, with gradients that are made."""
+
+    def __init__(self) -> None:
+        super().__init__()
+        self.line, self.image = nn.Linear(6, 6), nn.Conv2d(1, 1, 3, padding=1)
+
+    def forward(self, inputs: torch.Tensor) -> torch.Tensor:
+        values = torch.tanh(self.line(torch.tanh(self.line(inputs))))
+        return self.image(torch.tanh(self.image(values.unsqueeze(1)))).flatten(1)
+
+
+def test_memory_that_is_kept_is_not_shared_by_two_uses(monkeypatch: pytest.MonkeyPatch) -> None:
+    torch.manual_seed(6)
+    model = Twice().double()
+    watched = Watched.of(model, F.mse_loss, (torch.randn(2, 30, 6).double(), torch.randn(2, 180).double()))
+    monkeypatch.setattr(per_example, "FEWEST", 3)
+    monkeypatch.setattr(per_example, "CACHE", 1)
+    for count in (4, 11, 5):
+        batch = torch.randn(count, 30, 6).double(), torch.randn(count, 180).double()
+        found = watched.named(watched.zeros())
+        watched.add_clipped(found, batch, 0.05, hush.learning.clipping.Flat())
+        expected = {name: torch.zeros_like(p) for name, p in model.named_parameters()}
+        for row in range(count):
+            loss = F.mse_loss(model(batch[0][row : row + 1]), batch[1][row : row + 1])
+            gradients = dict(zip(expected, torch.autograd.grad(loss, list(model.parameters())), strict=True))
+            norm = math.sqrt(sum(float(g.square().sum()) for g in gradients.values()))
+            expected = {name: value + min(1.0, 0.05 / norm) * gradients[name] for name, value in expected.items()}
+        assert distance(found, expected) < 1e-10

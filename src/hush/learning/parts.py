@@ -6,6 +6,7 @@ example's gradient, the sum of the gradients with given weights, and (where laye
 
 from __future__ import annotations
 
+import math
 from abc import ABC, abstractmethod
 from collections.abc import Mapping
 
@@ -19,6 +20,31 @@ RELIABLE = 2.0**-10
 """A squared norm of single precision that is this part of the largest possible one is right to 2^-10."""
 CANCELLED, CANCELLED_DOUBLE = 2.0**-20, 2.0**-38
 """No squared norm counts as a smaller part of what its positions add up to without signs."""
+
+
+class Scratch:
+    """Memory of one layer that is kept from one micro-batch to the next: fresh pages take as long as what fills them.
+
+    What is taken is free again at `begin`; asked for twice in between, as by a layer that is used twice, it is fresh.
+    """
+
+    def __init__(self) -> None:
+        self.kept: dict[str, Tensor] = {}
+        self.taken: set[str] = set()
+
+    def begin(self) -> None:
+        """All that was taken is not needed any more."""
+        self.taken.clear()
+
+    def take(self, name: str, shape: tuple[int, ...], like: Tensor) -> Tensor:
+        """Memory for numbers of the kind of others; what it holds is not defined."""
+        if name in self.taken:
+            return like.new_empty(shape)
+        self.taken.add(name)
+        size, kept = math.prod(shape), self.kept.get(name)
+        if kept is None or kept.numel() < size or kept.dtype != like.dtype or kept.device != like.device:
+            kept = self.kept[name] = like.new_empty(size)
+        return kept[:size].view(shape)
 
 
 class Part(ABC):
@@ -105,7 +131,9 @@ def row_squares(values: Tensor) -> Tensor:
     return torch.linalg.vector_norm(values, dim=1).square_()
 
 
-def outer(left: Tensor, right: Tensor, names: tuple[str, ...], kernel: tuple[int, ...] = ()) -> Part:
+def outer(
+    left: Tensor, right: Tensor, names: tuple[str, ...], kernel: tuple[int, ...] = (), scratch: Scratch | None = None
+) -> Part:
     """The gradient of a matrix (or kernel) and its bias: kept in factors, or made, whichever takes less time.
 
     Gram matrices take t^2 (in + out) products a row on top of the weighted sum. Gradients that are made are summed at
@@ -114,7 +142,10 @@ def outer(left: Tensor, right: Tensor, names: tuple[str, ...], kernel: tuple[int
     if left.dim() == 3 and "weight" in names:
         positions, out, into = left.shape[1], left.shape[2], right.shape[2]
         if positions**2 * (out + into) >= (positions // 4 + 12) * out * into:
-            made = {"weight": left.mT @ right} | ({"bias": left.sum(1)} if "bias" in names else {})
+            room = (scratch or Scratch()).take("made", (len(left), out, into), left)
+            made = {"weight": torch.bmm(left.mT, right, out=room)}
+            if "bias" in names:
+                made["bias"] = left.sum(1)
             return Rows(made, kernel, room=left.numel() + right.numel())
     return Outer(left, right, names, kernel)
 

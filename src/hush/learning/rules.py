@@ -8,16 +8,16 @@ import torch
 from torch import Tensor, nn
 from torch.nn import functional as F
 
-from hush.learning.parts import Lookup, Part, Rows, outer
+from hush.learning.parts import Lookup, Part, Rows, Scratch, outer
 
-Rule = Callable[[nn.Module, Tensor, Tensor, tuple[str, ...]], Part]
-"""(layer, input, gradient of the output, names of the trainable parameters), examples in front, to a part."""
+Rule = Callable[[nn.Module, Tensor, Tensor, tuple[str, ...], Scratch], Part]
+"""(layer, input, gradient of the output, names of the trainable parameters, memory), examples in front, to a part."""
 
 
-def linear(layer: nn.Linear, inputs: Tensor, left: Tensor, names: tuple[str, ...]) -> Part:
+def linear(layer: nn.Linear, inputs: Tensor, left: Tensor, names: tuple[str, ...], scratch: Scratch) -> Part:
     if inputs.dim() > 3:
         inputs, left = inputs.flatten(1, -2), left.flatten(1, -2)
-    return outer(left, inputs, names)
+    return outer(left, inputs, names, scratch=scratch)
 
 
 def narrow(weight: Tensor, bias: Tensor | None, inputs: Tensor) -> Tensor:
@@ -40,15 +40,17 @@ def is_narrow(layer: nn.Module, inputs: Tensor) -> bool:
     )
 
 
-def convolution(layer: nn.Conv1d | nn.Conv2d, inputs: Tensor, left: Tensor, names: tuple[str, ...]) -> Part:
+def convolution(
+    layer: nn.Conv1d | nn.Conv2d, inputs: Tensor, left: Tensor, names: tuple[str, ...], scratch: Scratch
+) -> Part:
     """A convolution is a matrix applied to patches; with channels last a patch is a few long runs of memory."""
     if inputs.dim() == 3:
         inputs, left = inputs.unsqueeze(2), left.unsqueeze(2)
-    patches, kernel = _patches(layer, inputs)
+    patches, kernel = _patches(layer, inputs, scratch)
     count, out = left.shape[:2]
     groups = layer.groups
     if groups == 1:
-        return outer(left.reshape(count, out, -1).mT, patches, names, (out, *kernel, inputs.shape[1]))
+        return outer(left.reshape(count, out, -1).mT, patches, names, (out, *kernel, inputs.shape[1]), scratch)
     return _grouped(left.reshape(count, out, -1), patches.view(*patches.shape[:2], -1, inputs.shape[1]), layer, names)
 
 
@@ -56,7 +58,7 @@ def _pair(values: tuple[int, ...], default: int) -> tuple[int, int]:
     return (default, values[0]) if len(values) == 1 else (values[0], values[1])
 
 
-def _patches(layer: nn.Conv1d | nn.Conv2d, inputs: Tensor) -> tuple[Tensor, tuple[int, int]]:
+def _patches(layer: nn.Conv1d | nn.Conv2d, inputs: Tensor, scratch: Scratch) -> tuple[Tensor, tuple[int, int]]:
     """(m, places, height * width * channels), and the height and width of the kernel."""
     height, width = _pair(layer.kernel_size, 1)
     (down, right), (tall, wide) = _pair(layer.stride, 1), _pair(layer.dilation, 1)
@@ -72,7 +74,8 @@ def _patches(layer: nn.Conv1d | nn.Conv2d, inputs: Tensor) -> tuple[Tensor, tupl
         (count, high, long, height, width, channels),
         (rows * line, down * line, right * channels, tall * line, wide * channels, 1),
     )
-    return view.reshape(count, high * long, -1), (height, width)
+    patches = scratch.take("patches", tuple(view.shape), inputs).copy_(view)
+    return patches.view(count, high * long, -1), (height, width)
 
 
 def _margins(layer: nn.Conv1d | nn.Conv2d, height: int, width: int, tall: int, wide: int) -> tuple[int, int, int, int]:
@@ -100,7 +103,7 @@ def _grouped(left: Tensor, patches: Tensor, layer: nn.Conv1d | nn.Conv2d, names:
     return Rows(found)
 
 
-def embedding(layer: nn.Embedding, inputs: Tensor, left: Tensor, names: tuple[str, ...]) -> Part:
+def embedding(layer: nn.Embedding, inputs: Tensor, left: Tensor, names: tuple[str, ...], scratch: Scratch) -> Part:
     count = len(inputs)
     places, left = inputs.reshape(count, -1), left.reshape(count, -1, left.shape[-1])
     if layer.padding_idx is not None:
@@ -123,17 +126,17 @@ def _collected(values: Tensor, keep: int) -> Tensor:
     return values.reshape(len(values), -1, keep).sum(1)
 
 
-def layer_norm(layer: nn.LayerNorm, inputs: Tensor, left: Tensor, names: tuple[str, ...]) -> Part:
+def layer_norm(layer: nn.LayerNorm, inputs: Tensor, left: Tensor, names: tuple[str, ...], scratch: Scratch) -> Part:
     normal = F.layer_norm(inputs, layer.normalized_shape, None, None, layer.eps)
     return _scaled(left, normal, names, layer.weight.shape, layer.weight.numel())
 
 
-def rms_norm(layer: nn.RMSNorm, inputs: Tensor, left: Tensor, names: tuple[str, ...]) -> Part:
+def rms_norm(layer: nn.RMSNorm, inputs: Tensor, left: Tensor, names: tuple[str, ...], scratch: Scratch) -> Part:
     normal = F.rms_norm(inputs, list(layer.normalized_shape), None, layer.eps)
     return _scaled(left, normal, names, layer.weight.shape, layer.weight.numel())
 
 
-def group_norm(layer: nn.GroupNorm, inputs: Tensor, left: Tensor, names: tuple[str, ...]) -> Part:
+def group_norm(layer: nn.GroupNorm, inputs: Tensor, left: Tensor, names: tuple[str, ...], scratch: Scratch) -> Part:
     normal = F.group_norm(inputs, layer.num_groups, None, None, layer.eps)
     left, normal = left.flatten(2).mT, normal.flatten(2).mT
     return _scaled(left, normal, names, layer.weight.shape, layer.num_channels)

@@ -14,7 +14,7 @@ from torch.nn.attention import SDPBackend, sdpa_kernel
 from torch.utils import _pytree as pytree
 
 from hush.errors import NotCovered
-from hush.learning.parts import Part, Rows
+from hush.learning.parts import Part, Rows, Scratch
 from hush.learning.rules import Rule, is_narrow, narrow, rule_of
 
 LOW_PRECISION = (
@@ -83,7 +83,7 @@ class Call:
     edge: Tensor | GradientEdge
     version: int
 
-    def part(self, left: Tensor, count: int) -> Part:
+    def part(self, left: Tensor, count: int, scratch: Scratch) -> Part:
         """What the call adds to each of `count` examples, from the gradient of its output."""
         inputs, axis = self.inputs, self.axis
         if inputs._version != self.version:
@@ -99,7 +99,7 @@ class Call:
             if left.element_size() < 4:
                 raise NotCovered(LOW_PRECISION)
             left = left.to(kind)
-        part = self.rule(self.unit.module, inputs, left, self.unit.names)
+        part = self.rule(self.unit.module, inputs, left, self.unit.names, scratch)
         return part if len(inputs) == count else part.folded(count)
 
 
@@ -134,12 +134,15 @@ class Pass:
         self.anchor = torch.zeros((), requires_grad=True) if gentle else None
         self.saved: list[Any] = []
         self.watched: list[Callable[..., Any]] = []
+        self.scratch = {id(unit): Scratch() for unit in units}
         self.begin(0)
 
     def begin(self, count: int) -> None:
         """Forget what was recorded; the next pass has so many examples."""
         self.count = count
         self.calls: list[Call] = []
+        for scratch in self.scratch.values():
+            scratch.begin()
         self.copies = {id(unit): _copies(unit, count) for unit in self.units if unit.rule is None}
         self.seen: dict[int, int] = {}
 
@@ -221,7 +224,7 @@ class Pass:
         found: dict[int, list[Part]] = {}
         for call, left in zip(self.calls, gradients, strict=False):
             if left is not None:
-                found.setdefault(id(call.unit), []).append(call.part(left, self.count))
+                found.setdefault(id(call.unit), []).append(call.part(left, self.count, self.scratch[id(call.unit)]))
         rows: dict[int, dict[str, Tensor]] = {}
         for (unit, name), gradient in zip(leaves, gradients[len(self.calls) :], strict=True):
             if gradient is not None:
