@@ -159,6 +159,7 @@ def test_memory_that_is_kept_is_not_shared_by_two_uses(monkeypatch: pytest.Monke
     torch.manual_seed(6)
     model = Twice().double()
     watched = Watched.of(model, F.mse_loss, (torch.randn(2, 30, 6).double(), torch.randn(2, 180).double()))
+    assert all(unit.rule is not None for unit in watched.units)
     monkeypatch.setattr(per_example, "FEWEST", 3)
     monkeypatch.setattr(per_example, "CACHE", 1)
     for count in (4, 11, 5):
