@@ -1,6 +1,6 @@
 """CPU time and memory of one private training step against plain SGD: `python bench/learning.py`.
 
-Every cell (model, batch size) is a fresh process in which all ways take turns; a way's time is the median of its turns.
+Every cell (model, batch size) is two fresh processes in which ways take turns; a way's time is the median of its turns.
 Memory is the growth of the peak during one step, each way in a process of its own. One thread.
 """
 
@@ -27,15 +27,17 @@ PROTOTYPE = {
     "transformer": (1.15, 0.95, 0.93),
 }
 """What a prototype of this design took, as a multiple of plain SGD, at each batch size."""
+PEERS = ("opacus", "vmap")
 TURNS = 5
 TURN = 0.1
 """CPU seconds that a turn lasts at least: short steps are made several times in a row."""
 ABOUT = f"""# One private training step
 
-CPU time of a step over that of plain SGD on the same batch; one thread, median of {TURNS} turns, all ways of a cell in
-turn in one process; short steps are made several times in a turn, {TURN} s. `hush fast` has torch's noise,
-`hush secure` exact noise from cryptographic bits; `micro-batched SGD` is plain SGD in the micro-batches that hush
-chose. – : not run (more than 8 GB, or the largest cell, which is timed for plain SGD and hush alone).
+CPU time of a step over that of plain SGD on the same batch; one thread, median of {TURNS} turns (of {TURN} s, or one
+step). In turn in one process: plain SGD, hush, micro-batched SGD; and plain SGD and the peers, in a process of their
+own, as what they leave on the heap makes plain SGD faster. `hush fast` has torch's noise, `hush secure` exact noise
+from cryptographic bits; `micro-batched SGD` is plain SGD in the micro-batches that hush chose. – : not run (more than
+8 GB, or the largest cell, which is timed for plain SGD and hush alone).
 """
 MEMORY = """## Memory
 
@@ -45,27 +47,32 @@ TOO_LARGE = {("mlp", 4096, "opacus hooks"), ("mlp", 4096, "opacus functorch"), (
 """More than 8 GB for the gradients of one step."""
 
 
-def offered(model: str, rows: int) -> list[str]:
-    """Ways that are timed: on the largest batch of the transformer, a step of which takes ten seconds, only our own."""
-    own = [name for name in WAYS if not name.startswith(("opacus", "vmap"))]
-    names = own if (model, rows) == ("transformer", 4096) else list(WAYS)
-    return [name for name in names if (model, rows, name) not in TOO_LARGE]
+def offered(model: str, rows: int) -> dict[str, list[str]]:
+    """Ways that share a process: our own and plain SGD, the peers and plain SGD.
+
+    What a peer leaves on the heap spares plain SGD the page faults that it has elsewhere, so they are kept apart.
+    On the largest batch of the transformer, a step of which takes ten seconds, peers are not timed.
+    """
+    own = [name for name in WAYS if not name.startswith(PEERS)]
+    peers = [name for name in WAYS if name.startswith(PEERS) and (model, rows, name) not in TOO_LARGE]
+    return {"own": own} if (model, rows) == ("transformer", 4096) else {"own": own, "peers": ["plain", *peers]}
 
 
-def cell(model: str, rows: int) -> dict[str, float]:
-    """Median CPU seconds of a step, each way in its turn."""
+def cell(model: str, rows: int, group: str) -> dict[str, float]:
+    """Median CPU time of a step over that of plain SGD, each way in its turn; and that of plain SGD in seconds."""
     batch = batch_of(model, rows)
     steps: dict[str, Callable[[], None]] = {}
     often: dict[str, int] = {}
-    for name in offered(model, rows):
+    for name in offered(model, rows)[group]:
         steps[name] = made(name, model_of(model), batch)
-        steps[name]()
-        often[name] = max(1, round(TURN / timed(steps[name], 1)))
+        often[name] = 1 if timed(steps[name], 1) > 10 * TURN else max(1, round(TURN / timed(steps[name], 1)))
     times: dict[str, list[float]] = {name: [] for name in steps}
     for _ in range(TURNS):
         for name, step in steps.items():
             times[name].append(timed(step, often[name]))
-    return {name: statistics.median(values) for name, values in times.items()}
+    median = {name: statistics.median(values) for name, values in times.items()}
+    ratios = {name: value / median["plain"] for name, value in median.items() if name != "plain"}
+    return ratios | ({"plain": median["plain"]} if group == "own" else {})
 
 
 def timed(step: Callable[[], None], often: int) -> float:
@@ -108,7 +115,7 @@ def times_table(rows: list[Row]) -> list[str]:
         if "failure" in row:
             return [*start, row["failure"], *[""] * (len(head) - 3)]
         target = 1.15 * PROTOTYPE[row["model"]][BATCHES.index(row["rows"])]
-        ratio = {name: f"{row[name] / row['plain']:.2f}" if name in row else "–" for name in (*own, *peers)}
+        ratio = {name: f"{row[name]:.2f}" if name in row else "–" for name in (*own, *peers)}
         mine, theirs = ([ratio[name] for name in names] for names in (own, peers))
         return [*start, f"{1e3 * row['plain']:.2f}", *mine, f"{target:.2f}", *theirs]
 
@@ -130,7 +137,9 @@ def report(chosen: list[tuple[str, int]]) -> None:
     compared = listed(versions(["torch", "opacus"]))
     times, sizes = [], []
     for model, rows in chosen:
-        times.append({"model": model, "rows": rows, **asked("--cell", model, str(rows))})
+        times.append({"model": model, "rows": rows})
+        for group in offered(model, rows):
+            times[-1] |= asked("--cell", model, str(rows), group)
         found = {name: asked("--memory", model, str(rows), name).get("megabytes") for name in MEMORY_WAYS}
         sizes.append({"model": model, "rows": rows, **found})
         lines = [ABOUT, f"{compared}.", "", *times_table(times), MEMORY, *memory_table(sizes)]
@@ -140,13 +149,14 @@ def report(chosen: list[tuple[str, int]]) -> None:
 def main() -> None:
     """Measure one cell, the memory of one way, or everything."""
     parser = argparse.ArgumentParser(description=__doc__)
-    parser.add_argument("--cell", nargs=2)
+    parser.add_argument("--cell", nargs=3)
     parser.add_argument("--memory", nargs=3)
     parser.add_argument("--only", nargs="*", help="cells such as mlp:512")
     options = parser.parse_args()
     torch.set_num_threads(1)
     if options.cell:
-        sys.stdout.write("\n" + json.dumps(cell(options.cell[0], int(options.cell[1]))) + "\n")
+        model, rows, group = options.cell
+        sys.stdout.write("\n" + json.dumps(cell(model, int(rows), group)) + "\n")
     elif options.memory:
         model, rows, name = options.memory
         sys.stdout.write("\n" + json.dumps({"megabytes": memory(model, int(rows), name)}) + "\n")
