@@ -16,7 +16,7 @@ from hush.auditing.report import AuditReport, NullCheck
 from hush.errors import HushError, InvalidParameter
 from hush.mechanisms.checks import count
 from hush.mechanisms.mechanism import Mechanism
-from hush.randomness.draws import coins, order
+from hush.randomness.draws import coins
 from hush.randomness.source import SeededSource, Source, source_or_secure
 
 Array: TypeAlias = Any
@@ -61,9 +61,8 @@ def one_run(
         tests = Shares({_checked(guesses, len(scored)): 1 - confidence}, len(scored), stated)
     else:
         tests = chosen(len(scored), stated, 1 - confidence)
-    # where scores tie, their order in the file must not speak: it may know who is a member
-    shuffled = order(SeededSource(0), len(scored))
-    ranked = shuffled[np.argsort(-scored[shuffled], kind="stable")]
+    # where scores tie, wrong guesses come first, from either end: no order that is blind to the labels has fewer right
+    ranked = np.lexsort((inside, -scored))
     bound, pair = tests.bound(inside[ranked])
     return AuditReport(
         claim=stated,

@@ -18,7 +18,7 @@ FEWEST = 10
 RATIO = 1.04
 """Of one number of guesses to the next: tests of closer numbers are nearly the same test."""
 LARGEST = 64.0
-ROUNDING = 1e-9
+ROUNDING = 1e-8
 NEGLIGIBLE = 1e-18
 CUT = 1e-12
 """Added for all that is cut off: tails beyond nine deviations and 20 counts, and masses that are negligible."""
