@@ -61,8 +61,7 @@ def one_run(
         tests = Shares({_checked(guesses, len(scored)): 1 - confidence}, len(scored), stated)
     else:
         tests = chosen(len(scored), stated, 1 - confidence)
-    # where scores tie, wrong guesses come first, from either end: no order that is blind to the labels has fewer right
-    ranked = np.lexsort((inside, -scored))
+    ranked = falling(scored, inside)
     bound, pair = tests.bound(inside[ranked])
     return AuditReport(
         claim=stated,
@@ -75,6 +74,17 @@ def one_run(
         null=_null_check(len(scored), tests, 1 - confidence),
         curve=_curve(inside[ranked]),
     )
+
+
+def falling(scores: Array, members: Array) -> Array:
+    """Places by falling score; where scores tie, wrong guesses come first, from either end.
+
+    No order that is blind to the labels has fewer right ones, so the order of a file, which may know them, has no say.
+
+    >>> falling(np.array([1.0, 0.0, 1.0]), np.array([True, True, False])).tolist()
+    [2, 0, 1]
+    """
+    return np.lexsort((members, -scores))
 
 
 def _null_check(canaries: int, tests: Shares | Together, error: float) -> NullCheck:
