@@ -1,6 +1,7 @@
 """CPU time and memory of one private training step against plain SGD: `python bench/learning.py`.
 
-Every cell (model, batch size) is two fresh processes in which ways take turns; a way's time is the median of its turns.
+Every cell (model, batch size) is two fresh processes in which ways take turns, in short slices: what else the machine
+does then slows all of them alike. A way's time is the median over the turns of its time over that of plain SGD.
 Memory is the growth of the peak during one step, each way in a process of its own. One thread.
 """
 
@@ -29,14 +30,15 @@ PROTOTYPE = {
 """What a prototype of this design took, as a multiple of plain SGD, at each batch size."""
 PEERS = ("opacus", "vmap")
 TURNS = 5
-TURN = 0.1
-"""CPU seconds that a turn lasts at least: short steps are made several times in a row."""
+SLICES, SLICE = 20, 0.02
+"""Slices of a turn, and the CPU seconds that one lasts at least: short steps are made several times in a row."""
 ABOUT = f"""# One private training step
 
-CPU time of a step over that of plain SGD on the same batch; one thread, median of {TURNS} turns (of {TURN} s, or one
-step). In turn in one process: plain SGD, hush, micro-batched SGD; and plain SGD and the peers, in a process of their
-own, as what they leave on the heap makes plain SGD faster. `hush fast` has torch's noise, `hush secure` exact noise
-from cryptographic bits; `micro-batched SGD` is plain SGD in the micro-batches that hush chose. – : not run (more than
+CPU time of a step over that of plain SGD on the same batch in the same turn; one thread, median of {TURNS} turns, each
+of {SLICES} slices of {SLICE} s for each way, or of one step where that takes longer. In turn in one process: plain SGD,
+hush, micro-batched SGD; and plain SGD and the peers, in a process of their own, as what they leave on the heap makes
+plain SGD faster. `hush fast` has torch's noise, `hush secure` exact noise from cryptographic bits; `micro-batched SGD`
+is plain SGD in the micro-batches that hush chose. – : not run (more than
 8 GB, or the largest cell, which is timed for plain SGD and hush alone).
 """
 MEMORY = """## Memory
@@ -61,18 +63,20 @@ def offered(model: str, rows: int) -> dict[str, list[str]]:
 def cell(model: str, rows: int, group: str) -> dict[str, float]:
     """Median CPU time of a step over that of plain SGD, each way in its turn; and that of plain SGD in seconds."""
     batch = batch_of(model, rows)
-    steps: dict[str, Callable[[], None]] = {}
-    often: dict[str, int] = {}
-    for name in offered(model, rows)[group]:
-        steps[name] = made(name, model_of(model), batch)
-        often[name] = 1 if timed(steps[name], 1) > 10 * TURN else max(1, round(TURN / timed(steps[name], 1)))
-    times: dict[str, list[float]] = {name: [] for name in steps}
+    steps = {name: made(name, model_of(model), batch) for name in offered(model, rows)[group]}
+    once = {name: min(timed(step, 1) for _ in range(1 if rows > 512 else 3)) for name, step in steps.items()}
+    slices = SLICES if max(once.values()) < SLICES * SLICE else 1
+    turns = []
     for _ in range(TURNS):
-        for name, step in steps.items():
-            times[name].append(timed(step, often[name]))
-    median = {name: statistics.median(values) for name, values in times.items()}
-    ratios = {name: value / median["plain"] for name, value in median.items() if name != "plain"}
-    return ratios | ({"plain": median["plain"]} if group == "own" else {})
+        spent = dict.fromkeys(steps, 0.0)
+        for _ in range(slices):
+            for name, step in steps.items():
+                spent[name] += timed(step, max(1, round(SLICE / once[name]))) / slices
+        turns.append(spent)
+    ratios = {
+        name: statistics.median(turn[name] / turn["plain"] for turn in turns) for name in steps if name != "plain"
+    }
+    return ratios | ({"plain": statistics.median(turn["plain"] for turn in turns)} if group == "own" else {})
 
 
 def timed(step: Callable[[], None], often: int) -> float:

@@ -25,12 +25,13 @@ def tensors(batch: Any) -> list[Tensor]:
 
 def size_of(batch: Any) -> int:
     """The number of examples: the common length of all tensors."""
-    plain = isinstance(batch, tuple) and all(isinstance(leaf, Tensor) for leaf in batch)
-    sizes = {leaf.shape[0] if leaf.dim() else None for leaf in (batch if plain else tensors(batch))}
-    rule = "a tuple (inputs, targets, ...) of tensors with one row an example"
-    if not isinstance(batch, tuple | list) or len(sizes) != 1 or None in sizes:
+    leaves = batch if type(batch) is tuple and all([isinstance(leaf, Tensor) for leaf in batch]) else tensors(batch)
+    sizes = {leaf.shape[0] if leaf.dim() else None for leaf in leaves}
+    size = next(iter(sizes), None)
+    if not isinstance(batch, tuple | list) or len(sizes) != 1 or size is None:
+        rule = "a tuple (inputs, targets, ...) of tensors with one row an example"
         raise InvalidParameter("A batch", rule, rows=sorted(map(str, sizes)))
-    return next(size for size in sizes if size is not None)
+    return size
 
 
 def rows(batch: Any, start: int, stop: int) -> Any:

@@ -20,8 +20,11 @@ class Clipping(ABC):
     """A way to bound what one example adds to the sum by a norm."""
 
     @abstractmethod
-    def factors(self, squares: Tensor, max_norm: float) -> Tensor:
-        """Factors from the squared norms (groups, m), all of them finite: (groups, m), or (1, m) for all groups."""
+    def factors(self, squares: Tensor, max_norm: float, share: float = 1.0) -> Tensor:
+        """This share of the factors, from the squared norms, all of them finite: (groups, m), or (m,) of one group.
+
+        One row of factors (m,) is for all groups.
+        """
 
 
 @dataclass(frozen=True)
@@ -29,12 +32,12 @@ class Flat(Clipping):
     """The whole gradient is scaled down to max_norm where it is longer (Abadi et al. 2016).
 
     >>> import torch
-    >>> Flat().factors(torch.tensor([[9.0, 0.25]]), max_norm=1.0)
-    tensor([[0.3333, 1.0000]])
+    >>> Flat().factors(torch.tensor([9.0, 0.25]), max_norm=1.0)
+    tensor([0.3333, 1.0000])
     """
 
-    def factors(self, squares: Tensor, max_norm: float) -> Tensor:
-        return _totals(squares).rsqrt().mul_(max_norm).clamp_max_(1)
+    def factors(self, squares: Tensor, max_norm: float, share: float = 1.0) -> Tensor:
+        return _totals(squares).rsqrt().mul_(max_norm * share).clamp_max_(share)
 
 
 @dataclass(frozen=True)
@@ -47,9 +50,9 @@ class PerLayer(Clipping):
             [1.0000]])
     """
 
-    def factors(self, squares: Tensor, max_norm: float) -> Tensor:
-        share = max_norm / math.sqrt(len(squares))
-        return squares.rsqrt().mul_(share).clamp_max_(1)
+    def factors(self, squares: Tensor, max_norm: float, share: float = 1.0) -> Tensor:
+        groups = squares.shape[0] if squares.dim() > 1 else 1
+        return squares.rsqrt().mul_(max_norm * share / math.sqrt(groups)).clamp_max_(share)
 
 
 @dataclass(frozen=True)
@@ -59,8 +62,8 @@ class Automatic(Clipping):
     Then max_norm only scales the step, and need not be tuned.
 
     >>> import torch
-    >>> Automatic(stability=1.0).factors(torch.tensor([[9.0, 0.0]]), max_norm=1.0)
-    tensor([[0.2500, 1.0000]])
+    >>> Automatic(stability=1.0).factors(torch.tensor([9.0, 0.0]), max_norm=1.0)
+    tensor([0.2500, 1.0000])
     """
 
     stability: float = 0.01
@@ -68,10 +71,10 @@ class Automatic(Clipping):
     def __post_init__(self) -> None:
         object.__setattr__(self, "stability", positive("Automatic", stability=self.stability))
 
-    def factors(self, squares: Tensor, max_norm: float) -> Tensor:
-        return max_norm / (_totals(squares).sqrt() + self.stability)
+    def factors(self, squares: Tensor, max_norm: float, share: float = 1.0) -> Tensor:
+        return max_norm * share / (_totals(squares).sqrt() + self.stability)
 
 
 def _totals(squares: Tensor) -> Tensor:
-    """Squared norms of the whole gradients, shape (1, m)."""
-    return squares.sum(0, keepdim=True) if squares.shape[0] > 1 else squares
+    """Squared norms of the whole gradients."""
+    return squares.sum(0) if squares.dim() > 1 else squares

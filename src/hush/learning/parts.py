@@ -25,16 +25,12 @@ CANCELLED, CANCELLED_DOUBLE = 2.0**-20, 2.0**-38
 class Scratch:
     """Memory of one layer that is kept from one micro-batch to the next: fresh pages take as long as what fills them.
 
-    What is taken is free again at `begin`; asked for twice in between, as by a layer that is used twice, it is fresh.
+    What is taken is free once `taken` is cleared; asked for twice before, as by a layer that is used twice, it is new.
     """
 
     def __init__(self) -> None:
         self.kept: dict[str, Tensor] = {}
         self.taken: set[str] = set()
-
-    def begin(self) -> None:
-        """All that was taken is not needed any more."""
-        self.taken.clear()
 
     def take(self, name: str, shape: tuple[int, ...], like: Tensor) -> Tensor:
         """Memory for numbers of the kind of others; what it holds is not defined."""
@@ -194,7 +190,7 @@ class Outer(Part):
                 return sizes
             sizes.clamp_min_(faint(left))
             others = row_squares(right)
-            return sizes.mul_(others.add_(1) if self.bias else others.clamp_min_(faint(right)))
+            return sizes.addcmul_(sizes, others) if self.bias else sizes.mul_(others.clamp_min_(faint(right)))
         found = []
         if self.weight:
             found.append(ghost_squares(left, right))
@@ -214,7 +210,7 @@ class Outer(Part):
             each = weights.repeat_interleave(left.shape[1])
             left, right = left.reshape(-1, left.shape[-1]), right.reshape(-1, right.shape[-1])
         if self.weight:
-            scaled = (left * each.unsqueeze(1)).T
+            scaled = left.T * each
             if self.kernel:
                 place(into["weight"], scaled @ right, self.kernel)
             else:

@@ -63,6 +63,7 @@ class Watched:
         self.each = unreduced(self.loss)
         self.run = Pass(self.units, self.axes, self.loops, self.gentle)
         self.sizes = [p.numel() for p in self.parameters.values()]
+        self.device = next(iter(self.parameters.values())).device
 
     @classmethod
     def of(cls, model: nn.Module, loss: Loss, batch: Any) -> Watched:
@@ -86,8 +87,7 @@ class Watched:
 
     def zeros(self) -> Tensor:
         """Room for one gradient, all parameters in a row."""
-        first = next(iter(self.parameters.values()))
-        return torch.zeros(sum(self.sizes), dtype=first.dtype, device=first.device)
+        return torch.zeros(sum(self.sizes), dtype=self.units[0].kind, device=self.device)
 
     def named(self, flat: Tensor) -> dict[str, Tensor]:
         """The parts of a row that belong to each parameter."""
@@ -99,14 +99,13 @@ class Watched:
         most = max(FEWEST, CACHE // max(self.row_bytes, 1))
         return -(-count // -(-count // most)) if count else 1
 
-    @torch.no_grad()
     def add_clipped(
         self, named: dict[str, Tensor], batch: Any, max_norm: float, clipping: Clipping, share: float = 1.0
     ) -> None:
         """Add a share of the clipped gradients of all examples of the batch to what is there for each parameter."""
         views = {id(p): named[name] for name, p in self.parameters.items()}
         count = size_of(batch)
-        if torch.is_autocast_enabled(next(iter(views.values())).device.type):
+        if torch.is_autocast_enabled(self.device.type):
             raise NotCovered(LOW_PRECISION)
         step = self.micro(count)
         with self.run as run:
@@ -123,8 +122,7 @@ class Watched:
         """
         run.begin(count)
         try:
-            with torch.enable_grad():
-                losses = row_losses(self.model, self.each, batch, count)
+            losses = row_losses(self.model, self.each, batch, count)
             parts = joint(run.parts(losses), self.groups)
         except (HushError, torch.OutOfMemoryError, MemoryError):
             raise
@@ -141,14 +139,14 @@ def _add(
 ) -> None:
     """Add a share of the clipped rows of a micro-batch; a row that is not finite in any layer adds nothing at all."""
     norms = [part.squares() for _, part in parts]
-    squares = torch.stack(norms) if len(norms) > 1 else norms[0].unsqueeze(0)
+    squares = torch.stack(norms) if len(norms) > 1 else norms[0]
     if not math.isfinite(squares.sum().item()):
-        bad = ~torch.isfinite(squares).all(0)
+        bad = ~torch.isfinite(squares.view(len(norms), -1)).all(0)
         parts = [(keys, part.without(bad)) for keys, part in parts]
         squares = squares.masked_fill(bad, 0)
-    factors = (clipping.factors(squares, max_norm) * share).unbind()
+    factors = clipping.factors(squares, max_norm, share)
     for place, (keys, part) in enumerate(parts):
-        weights = factors[place if len(factors) > 1 else 0]
+        weights = factors[place] if factors.dim() > 1 else factors
         part.add(weights, {name: views[key] for name, key in keys.items()})
 
 

@@ -180,9 +180,9 @@ class Probe:
         self, units: list[Unit], axes: dict[int, list[Axes]], loops: frozenset[int], gentle: bool
     ) -> dict[int, Part]:
         """The parts of the first rows by the watched pass."""
-        with Pass(units, axes, loops, gentle) as run, torch.no_grad():
+        with Pass(units, axes, loops, gentle) as run:
             run.begin(ROWS)
-            with self._settled(), torch.enable_grad():
+            with self._settled():
                 losses = row_losses(self.model, self.loss, rows(self.batch, 0, ROWS), ROWS)
             return run.parts(losses)
 

@@ -28,16 +28,14 @@ def narrow(weight: Tensor, bias: Tensor | None, inputs: Tensor) -> Tensor:
     return (weight @ inputs.T if bias is None else torch.addmm(bias.unsqueeze(1), weight, inputs.T)).T
 
 
-def is_narrow(layer: nn.Module, inputs: Tensor) -> bool:
+def is_narrow(layer: nn.Module) -> bool:
+    """Whether `narrow` may pay."""
+    return type(layer) is nn.Linear and 5 < layer.out_features < 16 and layer.weight.device.type == "cpu"
+
+
+def pays(inputs: Tensor) -> bool:
     """Whether `narrow` pays: also the gradient of its input would be transposed, so only where none is asked for."""
-    return (
-        type(layer) is nn.Linear
-        and 5 < layer.out_features < 16
-        and inputs.dim() == 2
-        and not inputs.requires_grad
-        and inputs.numel() >= 2**15
-        and inputs.device.type == "cpu"
-    )
+    return inputs.dim() == 2 and inputs.numel() >= 2**15 and not inputs.requires_grad
 
 
 def convolution(

@@ -10,12 +10,13 @@ from typing import Any
 import torch
 from torch import Tensor, nn
 from torch.autograd.graph import GradientEdge
+from torch.autograd.graph import _engine_run_backward as backward  # autograd.grad checks for longer than it runs
 from torch.nn.attention import SDPBackend, sdpa_kernel
 from torch.utils import _pytree as pytree
 
 from hush.errors import NotCovered
 from hush.learning.parts import Part, Rows, Scratch
-from hush.learning.rules import Rule, is_narrow, narrow, rule_of
+from hush.learning.rules import Rule, is_narrow, narrow, pays, rule_of
 
 LOW_PRECISION = (
     "mixed precision (autocast): how a row rounds may depend on the others, by more than is charged. Nearest: float32"
@@ -100,7 +101,7 @@ class Call:
                 raise NotCovered(LOW_PRECISION)
             left = left.to(kind)
         part = self.rule(self.unit.module, inputs, left, self.unit.names, scratch)
-        return part if len(inputs) == count else part.folded(count)
+        return part if inputs.shape[0] == count else part.folded(count)
 
 
 def spread(values: Tensor, count: int) -> Tensor:
@@ -130,10 +131,13 @@ class Pass:
 
     def __init__(self, units: Sequence[Unit], axes: dict[int, list[Axes]], loops: frozenset[int], gentle: bool) -> None:
         self.units, self.axes, self.loops = units, axes, loops
-        self.modules = [unit.module for unit in units]
+        self.places = [unit.module.__dict__ for unit in units]
+        self.parameters = [p for unit in units for p in unit.parameters.values()]
+        self.unruled = [unit for unit in units if unit.rule is None]
         self.anchor = torch.zeros((), requires_grad=True) if gentle else None
         self.saved: list[Any] = []
         self.watched: list[Callable[..., Any]] = []
+        self.ones = torch.ones(0)
         self.scratch = {id(unit): Scratch() for unit in units}
         self.begin(0)
 
@@ -141,33 +145,34 @@ class Pass:
         """Forget what was recorded; the next pass has so many examples."""
         self.count = count
         self.calls: list[Call] = []
-        for scratch in self.scratch.values():
-            scratch.begin()
-        self.copies = {id(unit): _copies(unit, count) for unit in self.units if unit.rule is None}
         self.seen: dict[int, int] = {}
+        for scratch in self.scratch.values():
+            scratch.taken.clear()
+        self.copies = {id(unit): _copies(unit, count) for unit in self.unruled}
 
     def __enter__(self) -> Pass:
-        """From here on no parameter asks for a gradient, and every unit runs under watch."""
-        self.owned = [p for unit in self.units for p in unit.parameters.values() if p.requires_grad]
-        saved = [module.__dict__.get("forward") for module in self.modules]
+        """From here on no parameter asks for a gradient, every unit runs under watch, and a graph is kept."""
+        self.recording = torch.is_grad_enabled()
+        torch.set_grad_enabled(True)
+        saved = [place.get("forward") for place in self.places]
         if not self.watched or saved != self.saved:
             self.saved = saved
             self.watched = [self._expanded(u) if u.rule is None else self._tapped(u, u.rule) for u in self.units]
-        for module, forward in zip(self.modules, self.watched, strict=True):
-            module.__dict__["forward"] = forward
-        for p in self.owned:
-            p.requires_grad_(False)
+        for place, forward in zip(self.places, self.watched, strict=True):
+            place["forward"] = forward
+        self.owned = [p.requires_grad_(False) for p in self.parameters if p.requires_grad]
         return self
 
     def __exit__(self, *error: object) -> None:
+        torch.set_grad_enabled(self.recording)
         for p in self.owned:
             p.requires_grad_(True)
-        for module, forward in zip(self.modules, self.saved, strict=True):
+        for place, forward in zip(self.places, self.saved, strict=True):
             if forward is None:
-                module.__dict__.pop("forward", None)
+                place.pop("forward", None)
             else:
-                module.__dict__["forward"] = forward
-        self.begin(0)  # nothing of the batch is kept
+                place["forward"] = forward
+        self.calls, self.copies = [], {}  # nothing of the batch is kept
 
     def _next_axes(self, unit: Unit) -> Axes:
         place = self.seen.get(id(unit), 0)
@@ -180,10 +185,10 @@ class Pass:
     def _tapped(self, unit: Unit, rule: Rule) -> Callable[..., Tensor]:
         """The layer's forward, which also notes its input and where the gradient of its output will arrive."""
         original, layer = unit.module.forward, unit.module
-        own = "forward" not in layer.__dict__
+        slim = "forward" not in layer.__dict__ and is_narrow(layer)
 
         def forward(*arguments: Any, **named: Any) -> Tensor:
-            if own and not named and is_narrow(layer, arguments[0]):
+            if slim and not named and pays(arguments[0]):
                 output = narrow(layer.weight, layer.bias, arguments[0])  # type: ignore[arg-type]
             else:
                 output = original(*arguments, **named)
@@ -216,11 +221,13 @@ class Pass:
 
     def parts(self, losses: Tensor) -> dict[int, Part]:
         """The part of each unit, its calls joined, by one backward pass; a unit that was not used has none."""
-        leaves = [(unit, name) for unit in self.units if unit.rule is None for name in self.copies[id(unit)]]
+        leaves = [(unit, name) for unit in self.unruled for name in self.copies[id(unit)]]
         targets: Any = [call.edge for call in self.calls] + [self.copies[id(unit)][name] for unit, name in leaves]
         if not targets or not losses.requires_grad:
             return {}
-        gradients = torch.autograd.grad(losses, targets, torch.ones_like(losses), allow_unused=True)
+        if self.ones.shape != losses.shape or self.ones.dtype != losses.dtype or self.ones.device != losses.device:
+            self.ones = torch.ones_like(losses)
+        gradients = backward((losses,), (self.ones,), False, False, tuple(targets), True, accumulate_grad=False)
         found: dict[int, list[Part]] = {}
         for call, left in zip(self.calls, gradients, strict=False):
             if left is not None:
