@@ -30,16 +30,16 @@ PROTOTYPE = {
 """What a prototype of this design took, as a multiple of plain SGD, at each batch size."""
 PEERS = ("opacus", "vmap")
 TURNS = 5
-SLICES, SLICE = 20, 0.02
-"""Slices of a turn, and the CPU seconds that one lasts at least: short steps are made several times in a row."""
+TURN, SLICES = 0.4, 20
+"""CPU seconds that each way has in a turn, or one step, and the slices that it has them in, or fewer if steps are long."""
 ABOUT = f"""# One private training step
 
-CPU time of a step over that of plain SGD on the same batch in the same turn; one thread, median of {TURNS} turns, each
-of {SLICES} slices of {SLICE} s for each way, or of one step where that takes longer. In turn in one process: plain SGD,
-hush, micro-batched SGD; and plain SGD and the peers, in a process of their own, as what they leave on the heap makes
-plain SGD faster. `hush fast` has torch's noise, `hush secure` exact noise from cryptographic bits; `micro-batched SGD`
-is plain SGD in the micro-batches that hush chose. – : not run (more than
-8 GB, or the largest cell, which is timed for plain SGD and hush alone).
+CPU time of a step over that of plain SGD on the same batch in the same turn; one thread, median of {TURNS} turns, of
+{TURN} s for each way in up to {SLICES} slices, or of one step where that takes longer. In turn in one process: plain
+SGD, hush, micro-batched SGD; and plain SGD and the peers, in a process of their own, as what they leave on the heap
+makes plain SGD faster. `hush fast` has torch's noise, `hush secure` exact noise from cryptographic bits;
+`micro-batched SGD` is plain SGD in the micro-batches that hush chose. – : not run (more than 8 GB, or the largest cell,
+which is timed for plain SGD and hush alone).
 """
 MEMORY = """## Memory
 
@@ -65,18 +65,17 @@ def cell(model: str, rows: int, group: str) -> dict[str, float]:
     batch = batch_of(model, rows)
     steps = {name: made(name, model_of(model), batch) for name in offered(model, rows)[group]}
     once = {name: min(timed(step, 1) for _ in range(1 if rows > 512 else 3)) for name, step in steps.items()}
-    slices = SLICES if max(once.values()) < SLICES * SLICE else 1
+    slices = max(1, min(SLICES, int(TURN / max(once.values()))))
     turns = []
     for _ in range(TURNS):
         spent = dict.fromkeys(steps, 0.0)
         for _ in range(slices):
             for name, step in steps.items():
-                spent[name] += timed(step, max(1, round(SLICE / once[name]))) / slices
+                spent[name] += timed(step, max(1, round(TURN / slices / once[name]))) / slices
         turns.append(spent)
-    ratios = {
-        name: statistics.median(turn[name] / turn["plain"] for turn in turns) for name in steps if name != "plain"
-    }
-    return ratios | ({"plain": statistics.median(turn["plain"] for turn in turns)} if group == "own" else {})
+    found = {name: statistics.median(turn[name] / turn["plain"] for turn in turns) for name in steps}
+    plain = {"plain": statistics.median(turn["plain"] for turn in turns)} if group == "own" else {}
+    return {name: ratio for name, ratio in found.items() if name != "plain"} | plain
 
 
 def timed(step: Callable[[], None], often: int) -> float:
