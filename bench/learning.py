@@ -31,7 +31,7 @@ PROTOTYPE = {
 PEERS = ("opacus", "vmap")
 TURNS = 5
 TURN, SLICES = 0.4, 20
-"""CPU seconds that each way has in a turn, or one step, and the slices that it has them in, or fewer if steps are long."""
+"""CPU seconds that each way has in a turn (or one step), and the slices that it has them in (fewer if steps are long)."""
 ABOUT = f"""# One private training step
 
 CPU time of a step over that of plain SGD on the same batch in the same turn; one thread, median of {TURNS} turns, of
@@ -64,7 +64,7 @@ def cell(model: str, rows: int, group: str) -> dict[str, float]:
     """Median CPU time of a step over that of plain SGD, each way in its turn; and that of plain SGD in seconds."""
     batch = batch_of(model, rows)
     steps = {name: made(name, model_of(model), batch) for name in offered(model, rows)[group]}
-    once = {name: min(timed(step, 1) for _ in range(1 if rows > 512 else 3)) for name, step in steps.items()}
+    once = {name: settled(step) for name, step in steps.items()}
     slices = max(1, min(SLICES, int(TURN / max(once.values()))))
     turns = []
     for _ in range(TURNS):
@@ -76,6 +76,12 @@ def cell(model: str, rows: int, group: str) -> dict[str, float]:
     found = {name: statistics.median(turn[name] / turn["plain"] for turn in turns) for name in steps}
     plain = {"plain": statistics.median(turn["plain"] for turn in turns)} if group == "own" else {}
     return {name: ratio for name, ratio in found.items() if name != "plain"} | plain
+
+
+def settled(step: Callable[[], None]) -> float:
+    """CPU seconds of a step after the first, which prepares; of the first if it is long in any case."""
+    first = timed(step, 1)
+    return first if first > 5 * TURN else timed(step, 1)
 
 
 def timed(step: Callable[[], None], often: int) -> float:
