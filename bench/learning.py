@@ -31,7 +31,7 @@ PROTOTYPE = {
 PEERS = ("opacus", "vmap")
 TURNS = 5
 TURN, SLICES = 0.4, 20
-"""CPU seconds that each way has in a turn (or one step), and the slices that it has them in (fewer if steps are long)."""
+"""CPU seconds that each way has in a turn (at least one step), and in how many slices (fewer if steps are long)."""
 ABOUT = f"""# One private training step
 
 CPU time of a step over that of plain SGD on the same batch in the same turn; one thread, median of {TURNS} turns, of
