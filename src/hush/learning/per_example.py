@@ -15,7 +15,7 @@ from hush.learning.batch import Loss, row_losses, rows, size_of, tensors, unredu
 from hush.learning.clipping import Clipping, Flat, checked_norm
 from hush.learning.parts import Part, Rows
 from hush.learning.probe import ROWS, Probe, probe_of
-from hush.learning.units import LOW_PRECISION, Axes, Pass, Unit, trainable, units_of
+from hush.learning.units import LOW_PRECISION, Axes, Pass, Unit, trainable, units_of, unrolled_units_of
 
 CACHE = 16 * 2**20
 """Bytes that a micro-batch should fill: what a core's share of the cache holds."""
@@ -52,7 +52,6 @@ class Watched:
     units: list[Unit]
     axes: dict[int, list[Axes]]
     loops: frozenset[int]
-    gentle: bool
     row_bytes: int
     groups: list[list[Unit]] = field(init=False)
     parameters: dict[str, nn.Parameter] = field(init=False)
@@ -61,7 +60,7 @@ class Watched:
         self.parameters = trainable(self.model)
         self.groups = grouped(self.units)
         self.each = unreduced(self.loss)
-        self.run = Pass(self.units, self.axes, self.loops, self.gentle)
+        self.run = Pass(self.units, self.axes, self.loops)
         self.sizes = [p.numel() for p in self.parameters.values()]
         self.device = next(iter(self.parameters.values())).device
 
@@ -74,15 +73,15 @@ class Watched:
         probe = probe_of(model, loss, batch)
         probe.check_rows_are_apart()
         alone = probe.rows_alone()
-        for pick, loop, gentle in WAYS:
+        for pick, loop in WAYS:
             copies = pick(probe.model)
-            cost = _agrees(probe, copies, alone, loop, gentle)
+            cost = _agrees(probe, copies, alone, loop)
             if cost is not None:
                 units = pick(model)
                 axes = probe.axes(copies)
                 mapping = {id(c): id(u) for c, u in zip(copies, units, strict=True)}
                 here = {mapping[key]: value for key, value in axes.items()}
-                return cls(model, loss, units, here, frozenset(map(id, units)) if loop else frozenset(), gentle, cost)
+                return cls(model, loss, units, here, frozenset(map(id, units)) if loop else frozenset(), cost)
         raise NotCovered("a model whose gradients, example by example, differ from those of examples alone")
 
     def zeros(self) -> Tensor:
@@ -145,8 +144,9 @@ def _add(
         parts = [(keys, part.without(bad)) for keys, part in parts]
         squares = squares.masked_fill(bad, 0)
     factors = clipping.factors(squares, max_norm, share)
-    for place, (keys, part) in enumerate(parts):
-        weights = factors[place] if factors.dim() > 1 else factors
+    while parts:  # the last one first, and each is let go when it was added
+        keys, part = parts.pop()
+        weights = factors[len(parts)] if factors.dim() > 1 else factors
         part.add(weights, {name: views[key] for name, key in keys.items()})
 
 
@@ -187,24 +187,21 @@ def _whole(model: nn.Module) -> list[Unit]:
     return [Unit(model, None, trainable(model))]
 
 
-WAYS = (
-    (units_of, False, False),
-    (units_of, False, True),
-    (units_of, True, True),
-    (_whole, False, True),
-    (_whole, True, True),
-)
-"""Layers or the whole; one example after the other; layers that overwrite. The first way that is right is taken."""
+WAYS = ((unrolled_units_of, False), (units_of, False), (units_of, True), (_whole, False), (_whole, True))
+"""Layers (recurrent ones as loops or not) or the whole, one example after the other or not.
+
+The first way that is right is taken.
+"""
 
 
-def _agrees(probe: Probe, units: list[Unit], alone: list[dict[str, Tensor]], loop: bool, gentle: bool) -> int | None:
+def _agrees(probe: Probe, units: list[Unit], alone: list[dict[str, Tensor]], loop: bool) -> int | None:
     """Bytes a row if the watched pass gives the gradients of the rows alone, None if it does not."""
     if loop and all(unit.rule is not None for unit in units):
         return None
     try:
         axes = probe.axes(units)
         loops = frozenset(id(unit) for unit in units if loop)
-        parts = joint(probe.watched(units, axes, loops, gentle), grouped(units))
+        parts = joint(probe.watched(units, axes, loops), grouped(units))
     except (RuntimeError, NotCovered, AttributeError, IndexError, ValueError):
         return None
     names = {id(p): name for name, p in trainable(probe.model).items()}

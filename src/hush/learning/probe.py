@@ -15,7 +15,8 @@ from torch.utils import _pytree as pytree
 from hush.errors import InvalidParameter, NotCovered
 from hush.learning.batch import Draw, Loss, random_like, row_losses, rows, unreduced
 from hush.learning.parts import Part
-from hush.learning.units import Axes, Pass, Unit, trainable, units_of
+from hush.learning.recurrent import unrolled
+from hush.learning.units import Axes, Pass, Unit, hosts_of, trainable, units_of
 
 ROWS = 3
 """Examples that are compared."""
@@ -154,7 +155,7 @@ class Probe:
 
         handles = [u.module.register_forward_hook(hook_of(id(u)), with_kwargs=True) for u in units]
         try:
-            with torch.no_grad():
+            with torch.no_grad(), unrolled(hosts_of(units)):
                 self.losses(0, count)
         finally:
             for handle in handles:
@@ -176,11 +177,9 @@ class Probe:
             )
         return found
 
-    def watched(
-        self, units: list[Unit], axes: dict[int, list[Axes]], loops: frozenset[int], gentle: bool
-    ) -> dict[int, Part]:
+    def watched(self, units: list[Unit], axes: dict[int, list[Axes]], loops: frozenset[int]) -> dict[int, Part]:
         """The parts of the first rows by the watched pass."""
-        with Pass(units, axes, loops, gentle) as run:
+        with Pass(units, axes, loops) as run:
             run.begin(ROWS)
             with self._settled():
                 losses = row_losses(self.model, self.loss, rows(self.batch, 0, ROWS), ROWS)

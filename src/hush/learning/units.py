@@ -16,6 +16,7 @@ from torch.utils import _pytree as pytree
 
 from hush.errors import NotCovered
 from hush.learning.parts import Part, Rows, Scratch
+from hush.learning.recurrent import Unrolled, recurrent
 from hush.learning.rules import Rule, is_narrow, narrow, pays, rule_of
 
 LOW_PRECISION = (
@@ -27,11 +28,15 @@ SHARED = -1
 
 @dataclass(frozen=True, eq=False)
 class Unit:
-    """A layer with a rule, or any module at all, with the trainable parameters below it by their local names."""
+    """A layer with a rule, or any module at all, with the trainable parameters below it by their local names.
+
+    host: the recurrent layer that runs it, as often as there are steps of time.
+    """
 
     module: nn.Module
     rule: Rule | None
     parameters: dict[str, nn.Parameter]
+    host: Unrolled | None = None
     names: tuple[str, ...] = field(init=False)
     keys: dict[str, int] = field(init=False)
     kind: torch.dtype = field(init=False)
@@ -44,7 +49,17 @@ class Unit:
 
 def units_of(model: nn.Module) -> list[Unit]:
     """Every layer with a rule on its own; a module without one takes all that is below it."""
+    return _units(model, unroll=False)
+
+
+def unrolled_units_of(model: nn.Module) -> list[Unit]:
+    """The same, with the linear layers that recurrent layers consist of on their own."""
+    return _units(model, unroll=True)
+
+
+def _units(model: nn.Module, unroll: bool) -> list[Unit]:
     found: dict[int, Unit] = {}
+    loops: set[int] = set()
 
     def visit(module: nn.Module) -> None:
         own = [p for p in module.parameters(recurse=False) if p.requires_grad]
@@ -53,6 +68,12 @@ def units_of(model: nn.Module) -> list[Unit]:
         if not own:
             for child in module.children():
                 visit(child)
+        elif unroll and plain and recurrent(module):
+            host = Unrolled(module)
+            for linear in host.linears() if id(module) not in loops else []:
+                if trained := trainable(linear):
+                    found[id(linear)] = Unit(linear, rule_of(linear), trained, host)
+            loops.add(id(module))
         elif id(module) not in found:
             found[id(module)] = Unit(module, rule, trainable(module))
 
@@ -81,7 +102,7 @@ class Call:
     rule: Rule
     inputs: Tensor
     axis: int
-    edge: Tensor | GradientEdge
+    edge: GradientEdge
     version: int
 
     def part(self, left: Tensor, count: int, scratch: Scratch) -> Part:
@@ -110,31 +131,22 @@ def spread(values: Tensor, count: int) -> Tensor:
     return lead.expand(count, *lead.shape[1:])
 
 
-class _Start(torch.autograd.Function):
-    """The place where the graph begins: a layer whose input needs no gradient. In-place layers may follow."""
-
-    @staticmethod
-    def forward(ctx: Any, output: Tensor, anchor: Tensor) -> Tensor:
-        ctx.mark_dirty(output)
-        return output
-
-    @staticmethod
-    def backward(ctx: Any, *gradients: Tensor) -> tuple[None, None]:
-        return None, None
+def hosts_of(units: Sequence[Unit]) -> list[Unrolled]:
+    """The recurrent layers that run some of the units."""
+    return list({id(unit.host): unit.host for unit in units if unit.host is not None}.values())
 
 
 class Pass:
     """Passes of some examples each through a model whose layers are watched.
 
-    loops: units that are run one example after the other. gentle: layers may overwrite what the first layers put out.
+    loops: units that are run one example after the other.
     """
 
-    def __init__(self, units: Sequence[Unit], axes: dict[int, list[Axes]], loops: frozenset[int], gentle: bool) -> None:
+    def __init__(self, units: Sequence[Unit], axes: dict[int, list[Axes]], loops: frozenset[int]) -> None:
         self.units, self.axes, self.loops = units, axes, loops
-        self.places = [unit.module.__dict__ for unit in units]
-        self.parameters = [p for unit in units for p in unit.parameters.values()]
+        self.hosts = hosts_of(units)
+        self.places = [unit.module.__dict__ for unit in units] + [host.layer.__dict__ for host in self.hosts]
         self.unruled = [unit for unit in units if unit.rule is None]
-        self.anchor = torch.zeros((), requires_grad=True) if gentle else None
         self.saved: list[Any] = []
         self.watched: list[Callable[..., Any]] = []
         self.ones = torch.ones(0)
@@ -143,7 +155,7 @@ class Pass:
 
     def begin(self, count: int) -> None:
         """Forget what was recorded; the next pass has so many examples."""
-        self.count = count
+        self.count, self.closed = count, False
         self.calls: list[Call] = []
         self.seen: dict[int, int] = {}
         for scratch in self.scratch.values():
@@ -151,22 +163,20 @@ class Pass:
         self.copies = {id(unit): _copies(unit, count) for unit in self.unruled}
 
     def __enter__(self) -> Pass:
-        """From here on no parameter asks for a gradient, every unit runs under watch, and a graph is kept."""
+        """From here on every unit runs under watch, and a graph is kept."""
         self.recording = torch.is_grad_enabled()
         torch.set_grad_enabled(True)
         saved = [place.get("forward") for place in self.places]
         if not self.watched or saved != self.saved:
             self.saved = saved
             self.watched = [self._expanded(u) if u.rule is None else self._tapped(u, u.rule) for u in self.units]
+            self.watched += [host.forward for host in self.hosts]
         for place, forward in zip(self.places, self.watched, strict=True):
             place["forward"] = forward
-        self.owned = [p.requires_grad_(False) for p in self.parameters if p.requires_grad]
         return self
 
     def __exit__(self, *error: object) -> None:
         torch.set_grad_enabled(self.recording)
-        for p in self.owned:
-            p.requires_grad_(True)
         for place, forward in zip(self.places, self.saved, strict=True):
             if forward is None:
                 place.pop("forward", None)
@@ -178,6 +188,8 @@ class Pass:
         place = self.seen.get(id(unit), 0)
         self.seen[id(unit)] = place + 1
         known = self.axes.get(id(unit), [])
+        if known and unit.host is not None:  # sequences may be longer than the first ones were
+            return known[0]
         if place >= len(known):
             raise NotCovered("a model that uses its layers differently from batch to batch")
         return known[place]
@@ -192,16 +204,14 @@ class Pass:
                 output = narrow(layer.weight, layer.bias, arguments[0])  # type: ignore[arg-type]
             else:
                 output = original(*arguments, **named)
+            if self.closed:  # run again on the way back, by a checkpoint: the first time was noted
+                return output
             axis = self._next_axes(unit).results[0]
+            if output.grad_fn is None:  # where the model itself asks for no gradient
+                return output
             if axis is None:
                 axis, output = SHARED, spread(output, self.count).contiguous()
-            if not output.requires_grad:
-                if self.anchor is None:
-                    output.requires_grad_()
-                else:
-                    output = _Start.apply(output, self.anchor)
-            edge = output if output.grad_fn is None else GradientEdge(output.grad_fn, output.output_nr)
-            inputs = arguments[0].detach()
+            inputs, edge = arguments[0].detach(), GradientEdge(output.grad_fn, output.output_nr)  # type: ignore[arg-type]
             self.calls.append(Call(unit, rule, inputs, axis, edge, inputs._version))
             return output
 
@@ -225,6 +235,7 @@ class Pass:
         targets: Any = [call.edge for call in self.calls] + [self.copies[id(unit)][name] for unit, name in leaves]
         if not targets or not losses.requires_grad:
             return {}
+        self.closed = True
         if self.ones.shape != losses.shape or self.ones.dtype != losses.dtype or self.ones.device != losses.device:
             self.ones = torch.ones_like(losses)
         gradients = backward((losses,), (self.ones,), False, False, tuple(targets), True, accumulate_grad=False)
@@ -237,6 +248,7 @@ class Pass:
             if gradient is not None:
                 rows.setdefault(id(unit), {})[name.removeprefix("inner.")] = gradient
         found |= {key: [Rows(gradients)] for key, gradients in rows.items()}
+        self.calls = []  # the outputs are not needed any more
         return {key: many[0] if len(many) == 1 else many[0].joined(many[1:]) for key, many in found.items()}
 
 
