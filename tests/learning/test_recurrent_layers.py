@@ -10,6 +10,7 @@ import torch
 from torch import Tensor, nn
 from torch.nn.utils.rnn import pack_padded_sequence
 
+from hush.errors import NotCovered
 from hush.learning.clipping import Flat
 from hush.learning.per_example import Watched, clipped_gradient
 from hush.learning.recurrent import Unrolled
@@ -150,6 +151,16 @@ def test_packed_sequences_take_another_way() -> None:
 
     torch.manual_seed(7)
     check(Packed(nn.LSTM).double(), batch())
+
+
+def test_a_forward_that_is_put_in_place_later_is_refused() -> None:
+    model, data = Sequences(nn.GRU).double(), batch()
+    watched = Watched.of(model, each, data)
+    forward = model.layer.forward
+    model.layer.forward = lambda *arguments: forward(*arguments)  # type: ignore[method-assign]
+    with pytest.raises(NotCovered, match="replaced"):
+        watched.add_clipped(watched.named(watched.zeros()), data, NORM, Flat())
+    check(model, data)  # checked anew, it takes another way
 
 
 def test_a_subclass_is_not_taken_for_its_base() -> None:

@@ -164,15 +164,17 @@ class Pass:
 
     def __enter__(self) -> Pass:
         """From here on every unit runs under watch, and a graph is kept."""
-        self.recording = torch.is_grad_enabled()
-        torch.set_grad_enabled(True)
         saved = [place.get("forward") for place in self.places]
         if not self.watched or saved != self.saved:
+            if any(saved[len(self.units) :]):
+                raise NotCovered("a recurrent layer whose forward was replaced after it was checked")
             self.saved = saved
             self.watched = [self._expanded(u) if u.rule is None else self._tapped(u, u.rule) for u in self.units]
             self.watched += [host.forward for host in self.hosts]
         for place, forward in zip(self.places, self.watched, strict=True):
             place["forward"] = forward
+        self.recording = torch.is_grad_enabled()
+        torch.set_grad_enabled(True)
         return self
 
     def __exit__(self, *error: object) -> None:
