@@ -26,9 +26,11 @@ class Scratch:
     """Memory of one layer that is kept from one micro-batch to the next: fresh pages take as long as what fills them.
 
     What is taken is free once `taken` is cleared; asked for twice before, as by a layer that is used twice, it is new.
+    common: that of all layers together, for what is needed only while a part is made.
     """
 
-    def __init__(self) -> None:
+    def __init__(self, common: Scratch | None = None) -> None:
+        self.common = common or self
         self.kept: dict[str, Tensor] = {}
         self.taken: set[str] = set()
 
@@ -130,20 +132,23 @@ def row_squares(values: Tensor) -> Tensor:
 def outer(
     left: Tensor, right: Tensor, names: tuple[str, ...], kernel: tuple[int, ...] = (), scratch: Scratch | None = None
 ) -> Part:
-    """The gradient of a matrix (or kernel) and its bias: kept in factors, or made, whichever takes less time.
+    """The gradient of a matrix (or kernel) and its bias: kept in factors, or made, whichever takes less time."""
+    if left.dim() == 3 and "weight" in names and makes(left.shape[1], left.shape[2], right.shape[2]):
+        room = (scratch or Scratch()).take("made", (len(left), left.shape[2], right.shape[2]), left)
+        made = {"weight": torch.bmm(left.mT, right, out=room)}
+        if "bias" in names:
+            made["bias"] = left.sum(1)
+        return Rows(made, kernel, room=left.numel() + right.numel())
+    return Outer(left, right, names, kernel)
+
+
+def makes(positions: int, out: int, into: int) -> bool:
+    """Whether to make the gradients of a matrix takes less time than to keep their factors.
 
     Gram matrices take t^2 (in + out) products a row on top of the weighted sum. Gradients that are made are summed at
     once, but writing and reading each of the in * out numbers takes as long as some products, a few more for each t.
     """
-    if left.dim() == 3 and "weight" in names:
-        positions, out, into = left.shape[1], left.shape[2], right.shape[2]
-        if positions**2 * (out + into) >= (positions // 4 + 12) * out * into:
-            room = (scratch or Scratch()).take("made", (len(left), out, into), left)
-            made = {"weight": torch.bmm(left.mT, right, out=room)}
-            if "bias" in names:
-                made["bias"] = left.sum(1)
-            return Rows(made, kernel, room=left.numel() + right.numel())
-    return Outer(left, right, names, kernel)
+    return positions**2 * (out + into) >= (positions // 4 + 12) * out * into
 
 
 def faint(values: Tensor) -> float:

@@ -8,7 +8,7 @@ import torch
 from torch import Tensor, nn
 from torch.nn import functional as F
 
-from hush.learning.parts import Lookup, Part, Rows, Scratch, outer
+from hush.learning.parts import Lookup, Part, Rows, Scratch, makes, outer
 
 Rule = Callable[[nn.Module, Tensor, Tensor, tuple[str, ...], Scratch], Part]
 """(layer, input, gradient of the output, names of the trainable parameters, memory), examples in front, to a part."""
@@ -44,12 +44,17 @@ def convolution(
     """A convolution is a matrix applied to patches; with channels last a patch is a few long runs of memory."""
     if inputs.dim() == 3:
         inputs, left = inputs.unsqueeze(2), left.unsqueeze(2)
-    patches, kernel = _patches(layer, inputs, scratch)
     count, out = left.shape[:2]
-    groups = layer.groups
-    if groups == 1:
-        return outer(left.reshape(count, out, -1).mT, patches, names, (out, *kernel, inputs.shape[1]), scratch)
-    return _grouped(left.reshape(count, out, -1), patches.view(*patches.shape[:2], -1, inputs.shape[1]), layer, names)
+    left = left.reshape(count, out, -1)
+    kept = layer.groups == 1 and not ("weight" in names and makes(left.shape[2], out, layer.weight.numel() // out))
+    room = scratch if kept else scratch.common
+    patches, kernel = _patches(layer, inputs, room)
+    if layer.groups == 1:
+        part = outer(left.mT, patches, names, (out, *kernel, inputs.shape[1]), scratch)
+    else:
+        part = _grouped(left, patches.view(*patches.shape[:2], -1, inputs.shape[1]), layer, names)
+    scratch.common.taken.clear()
+    return part
 
 
 def _pair(values: tuple[int, ...], default: int) -> tuple[int, int]:

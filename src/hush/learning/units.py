@@ -150,7 +150,8 @@ class Pass:
         self.saved: list[Any] = []
         self.watched: list[Callable[..., Any]] = []
         self.ones = torch.ones(0)
-        self.scratch = {id(unit): Scratch() for unit in units}
+        common = Scratch()
+        self.scratch = {id(unit): Scratch(common) for unit in units}
         self.begin(0)
 
     def begin(self, count: int) -> None:
