@@ -17,7 +17,7 @@ from hush.learning.parts import Part, Rows
 from hush.learning.probe import ROWS, Probe, probe_of
 from hush.learning.units import LOW_PRECISION, Axes, Pass, Unit, trainable, units_of, unrolled_units_of
 
-CACHE = 16 * 2**20
+CACHE = 10 * 2**20
 """Bytes that a micro-batch should fill: what a core's share of the cache holds."""
 FEWEST = 16
 
@@ -218,13 +218,12 @@ def _agrees(probe: Probe, units: list[Unit], alone: list[dict[str, Tensor]], loo
             if not all(probe.same(sums[name], alone[row][name]) for name in sums):
                 return None
     given = {leaf.untyped_storage().data_ptr() for leaf in tensors(probe.batch)}
-    return sum(4 * _numbers(part, given) for _, part in parts) // ROWS
+    shared = max((part.room for _, part in parts if isinstance(part, Rows)), default=0)
+    return 4 * (sum(_numbers(part, given) for _, part in parts) + 2 * shared) // ROWS
 
 
 def _numbers(part: Part, given: set[int]) -> int:
     """How many numbers a part holds; those that were not given, but made, count twice: they are memory of a step."""
     fields = [*vars(part).values(), *vars(part).get("gradients", {}).values()]
     held = [value for value in fields if isinstance(value, Tensor)]
-    return 2 * vars(part).get("room", 0) + sum(
-        value.numel() * (1 if value.untyped_storage().data_ptr() in given else 2) for value in held
-    )
+    return sum(value.numel() * (1 if value.untyped_storage().data_ptr() in given else 2) for value in held)
