@@ -163,6 +163,19 @@ def test_a_forward_that_is_put_in_place_later_is_refused() -> None:
     check(model, data)  # checked anew, it takes another way
 
 
+def test_arguments_by_name_and_weights_that_are_not_parameters() -> None:
+    class Named(Sequences):
+        def forward(self, inputs: Tensor) -> Tensor:
+            return self.last(self.layer(input=inputs.transpose(0, 1), hx=self.start(inputs))[0].mean(0))
+
+    torch.manual_seed(7)
+    check(Named(nn.LSTM).double(), batch())
+    model = Sequences(nn.LSTM).double()
+    nn.utils.spectral_norm(model.layer, "weight_hh_l0")
+    with pytest.raises(NotCovered):
+        clipped_gradient(model, each, batch(), NORM)
+
+
 def test_a_subclass_is_not_taken_for_its_base() -> None:
     class Doubled(nn.GRU):
         def forward(self, *arguments: Any) -> Any:  # type: ignore[override]

@@ -15,7 +15,7 @@ from hush.learning.batch import Loss, row_losses, rows, size_of, tensors, unredu
 from hush.learning.clipping import Clipping, Flat, checked_norm
 from hush.learning.parts import Part, Rows
 from hush.learning.probe import ROWS, Probe, probe_of
-from hush.learning.units import LOW_PRECISION, Axes, Pass, Unit, trainable, units_of, unrolled_units_of
+from hush.learning.units import INFERENCE, LOW_PRECISION, Axes, Pass, Unit, trainable, units_of, unrolled_units_of
 
 CACHE = 10 * 2**20
 """Bytes that a micro-batch should fill: what a core's share of the cache holds."""
@@ -70,6 +70,8 @@ class Watched:
         if not isinstance(model, nn.Module):
             raise InvalidParameter("model", "a torch.nn.Module", model=type(model).__name__)
         unreduced(loss)
+        if torch.is_inference_mode_enabled():
+            raise NotCovered(INFERENCE)
         probe = probe_of(model, loss, batch)
         probe.check_rows_are_apart()
         alone = probe.rows_alone()
@@ -125,7 +127,9 @@ class Watched:
             parts = joint(run.parts(losses), self.groups)
         except (HushError, torch.OutOfMemoryError, MemoryError):
             raise
-        except Exception:  # of any kind: a model may assert what it likes about its rows
+        except Exception as error:  # of any kind: a model may assert what it likes about its rows
+            if any(leaf.is_inference() for leaf in tensors(batch)):
+                raise NotCovered(INFERENCE) from error
             for row in range(count if count > 1 else 0):
                 yield from self._parts(run, rows(batch, row, row + 1), 1)
             return
@@ -202,7 +206,7 @@ def _agrees(probe: Probe, units: list[Unit], alone: list[dict[str, Tensor]], loo
         axes = probe.axes(units)
         loops = frozenset(id(unit) for unit in units if loop)
         parts = joint(probe.watched(units, axes, loops), grouped(units))
-    except (RuntimeError, NotCovered, AttributeError, IndexError, ValueError):
+    except (RuntimeError, NotCovered, AttributeError, IndexError, TypeError, ValueError):
         return None
     names = {id(p): name for name, p in trainable(probe.model).items()}
     with torch.no_grad():

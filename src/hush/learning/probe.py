@@ -60,10 +60,13 @@ def _still(model: nn.Module) -> nn.Module:
 class Probe:
     """A copy of the model (in double precision where it can be) and random rows, to learn how it behaves."""
 
-    def __init__(self, model: nn.Module, loss: Loss, batch: Any, kind: torch.dtype, draw: Draw = torch.randn) -> None:
+    def __init__(self, model: nn.Module, loss: Loss, batch: Any, kind: torch.dtype, draw: Draw, moved: float) -> None:
         self.loss, self.kind = unreduced(loss), kind
         self.model = _still(model).to(kind)
         self.generator = torch.Generator().manual_seed(20220601)
+        with torch.no_grad():  # layers that begin at zero would hide what lies before them
+            for p in self.model.parameters() if moved else ():
+                p += moved * torch.randn(p.shape, generator=self.generator, dtype=kind).to(p.device)
         self.batch = random_like(batch, ROWS + 2, self.generator, kind, draw)
         self.close = 1e-7 if kind == torch.float64 else 2e-3
 
@@ -139,9 +142,7 @@ class Probe:
             first, second = two[id(unit)], three[id(unit)]
             if len(first) != len(second):
                 raise NotCovered("a model that uses its layers differently from batch to batch")
-            found[id(unit)] = [
-                Axes(_axis_list(a[0], b[0]), _axis_list(a[1], b[1])) for a, b in zip(first, second, strict=True)
-            ]
+            found[id(unit)] = [_axes(a, b) for a, b in zip(first, second, strict=True)]
         return found
 
     def _shapes(self, units: list[Unit], count: int) -> dict[int, Shapes]:
@@ -167,7 +168,8 @@ class Probe:
         found = []
         for row in range(ROWS):
             parameters = trainable(self.model)
-            loss = self.losses(row, row + 1).sum()
+            with torch.enable_grad():
+                loss = self.losses(row, row + 1).sum()
             gradients = torch.autograd.grad(loss, list(parameters.values()), allow_unused=True)
             found.append(
                 {
@@ -188,6 +190,12 @@ class Probe:
 
 def _shape_list(values: Any) -> tuple[Any, ...]:
     return tuple(tuple(leaf.shape) if isinstance(leaf, Tensor) else None for leaf in pytree.tree_leaves(values))
+
+
+def _axes(two: tuple[Any, Any], three: tuple[Any, Any]) -> Axes:
+    results = _axis_list(two[1], three[1])
+    first = results[0] if results else None
+    return Axes(_axis_list(two[0], three[0]), results, 1 if first is None else two[1][0][first] // 2)
 
 
 def _axis_list(two: tuple[Any, ...], three: tuple[Any, ...]) -> tuple[int | None, ...]:
@@ -216,8 +224,8 @@ def probe_of(model: nn.Module, loss: Loss, batch: Any) -> Probe:
     if not kinds <= {torch.float32, torch.float64}:
         raise NotCovered("parameters of less than 32 bits: norms are not reliable. Keep the parameters in float32")
     fault: Exception | None = None
-    for kind, draw in TRIES:
-        probe = Probe(model, loss, batch, kind, draw)
+    for kind, draw, moved in TRIES:
+        probe = Probe(model, loss, batch, kind, draw, moved)
         try:
             with torch.no_grad():
                 losses = probe.losses(0, ROWS + 2)
@@ -242,10 +250,13 @@ def _check_types(model: nn.Module, loss: Loss, drawn: Any, batch: Any) -> None:
         raise InvalidParameter("data", "tensors of the types that the model takes", reason=str(error)) from error
 
 
-TRIES: tuple[tuple[torch.dtype, Draw], ...] = (
-    (torch.float64, torch.randn),
-    (torch.float64, torch.rand),
-    (torch.float32, torch.randn),
-    (torch.float32, torch.rand),
+TRIES: tuple[tuple[torch.dtype, Draw, float], ...] = tuple(
+    (kind, draw, moved)
+    for kind in (torch.float64, torch.float32)
+    for moved in (0.05, 0.0)
+    for draw in (torch.randn, torch.rand)
 )
-"""Normal numbers, or for logarithms those between 0 and 1; single precision where a constant has it."""
+"""Normal numbers, or for logarithms those between 0 and 1; single precision where a constant has it.
+
+Parameters are moved a little, as training will do, or not where that is not allowed.
+"""

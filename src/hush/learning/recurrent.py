@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Callable, Iterable, Iterator
 from contextlib import contextmanager
 from typing import Any
@@ -88,9 +89,9 @@ class Unrolled:
         """The layers that are run, in the order of the parameters."""
         return [linear for level in self.tracks for track in level for linear in track.linears()]
 
-    def forward(self, inputs: Any, state: Any = None) -> Any:
+    def forward(self, input: Any, hx: Any = None) -> Any:
         """The same as the layer's own, to rounding; examples in an axis of their own."""
-        layer = self.layer
+        layer, inputs, state = self.layer, input, hx
         batched = isinstance(inputs, Tensor) and inputs.dim() == (3 if isinstance(layer, nn.RNNBase) else 2)
         if not batched:
             raise NotCovered(f"{type(layer).__name__} on packed sequences or a single example")
@@ -126,6 +127,7 @@ def _picked(state: Any, place: int) -> Any:
     return state[place] if isinstance(state, Tensor) else tuple(part[place] for part in state)
 
 
+PARAMETER = re.compile(r"(weight|bias)_(ih|hh|hr)(_l\d+)?(_reverse)?")
 CELLS: dict[type[nn.Module], Cell | None] = {
     nn.LSTM: lstm,
     nn.LSTMCell: lstm,
@@ -139,7 +141,8 @@ CELLS: dict[type[nn.Module], Cell | None] = {
 
 def recurrent(layer: nn.Module) -> bool:
     """Whether it is exactly such a layer, with parameters of its own: a subclass may compute anything."""
-    return type(layer) in CELLS and not nn.utils.parametrize.is_parametrized(layer)
+    plain = all(PARAMETER.fullmatch(name) for name, _ in layer.named_parameters())
+    return type(layer) in CELLS and plain and not nn.utils.parametrize.is_parametrized(layer)
 
 
 @contextmanager

@@ -70,7 +70,7 @@ class PrivateGradient:
         self._flat, self._named = torch.empty(0), {}
         self._drawn: DrawnBatch | None = None
         self._run: object = None
-        self._modes: list[bool] = []
+        self._states: list[tuple[Any, ...]] = []
         self.device = _one_device(model)
 
     def batches(self, data: Any, source: Source | None = None) -> Iterator[DrawnBatch]:
@@ -112,14 +112,22 @@ class PrivateGradient:
             p.grad = self._named[name]
 
     def _ready(self, batch: Any) -> Watched:
-        """Check the model on random data of these shapes, first and whenever train() or eval() changed how it works."""
-        modes = [module.training for module in self.model.modules()]
-        if self._watched is None or modes != self._modes:
-            self._modes = modes
+        """Check the model on random data of these shapes, first and whenever the way it works was changed.
+
+        That is train() or eval(), parameters that are frozen, not frozen any more or others, another forward.
+        """
+        states = [_state(module) for module in self.model.modules()]
+        if self._watched is None or states != self._states:
+            self._states = states
             self._watched = Watched.of(self.model, self.loss, batch)
             self._flat = self._watched.zeros()
             self._named = self._watched.named(self._flat)
         return self._watched
+
+
+def _state(module: nn.Module) -> tuple[Any, ...]:
+    trained = [(id(p), p.requires_grad) for p in module.parameters(recurse=False)]
+    return module.training, module.__dict__.get("forward"), trained
 
 
 @dataclass(frozen=True)

@@ -22,6 +22,7 @@ from hush.learning.rules import Rule, is_narrow, narrow, pays, rule_of
 LOW_PRECISION = (
     "mixed precision (autocast): how a row rounds may depend on the others, by more than is charged. Nearest: float32"
 )
+INFERENCE = "torch.inference_mode: there are no gradients of what is made in it"
 SHARED = -1
 """The axis of a call that does not depend on the batch, such as a table of positions."""
 
@@ -88,10 +89,14 @@ def trainable(module: nn.Module) -> dict[str, nn.Parameter]:
 
 @dataclass(frozen=True)
 class Axes:
-    """Where the batch lies in the arguments and the results of one call; None where it is not."""
+    """Where the batch lies in the arguments and the results of one call; None where it is not.
+
+    fold: how many consecutive rows of the first result are of one example.
+    """
 
     arguments: tuple[int | None, ...]
     results: tuple[int | None, ...]
+    fold: int
 
 
 @dataclass
@@ -103,11 +108,14 @@ class Call:
     inputs: Tensor
     axis: int
     edge: GradientEdge
+    shape: torch.Size
     version: int
 
     def part(self, left: Tensor, count: int, scratch: Scratch) -> Part:
         """What the call adds to each of `count` examples, from the gradient of its output."""
         inputs, axis = self.inputs, self.axis
+        if left.shape != self.shape:
+            left = left.reshape(self.shape)
         if inputs._version != self.version:
             raise NotCovered(f"a model that overwrites the input of its layer {type(self.unit.module).__name__}")
         if axis == SHARED:
@@ -131,6 +139,20 @@ def spread(values: Tensor, count: int) -> Tensor:
     return lead.expand(count, *lead.shape[1:])
 
 
+def edge_of(output: Tensor) -> tuple[Tensor, GradientEdge]:
+    """The output, and where its gradient arrives, also if it is overwritten later.
+
+    Who overwrites a view makes a new history of it; that of what it is a view of stays a part of it.
+    """
+    base = output._base
+    if base is None:
+        return output, GradientEdge(output.grad_fn, output.output_nr)  # type: ignore[arg-type]
+    same = base.numel() == output.numel() and base.is_contiguous() and output.is_contiguous()
+    if same and base.grad_fn is not None:
+        return output, GradientEdge(base.grad_fn, base.output_nr)
+    return edge_of(output.clone())
+
+
 def hosts_of(units: Sequence[Unit]) -> list[Unrolled]:
     """The recurrent layers that run some of the units."""
     return list({id(unit.host): unit.host for unit in units if unit.host is not None}.values())
@@ -146,6 +168,7 @@ class Pass:
         self.units, self.axes, self.loops = units, axes, loops
         self.hosts = hosts_of(units)
         self.places = [unit.module.__dict__ for unit in units] + [host.layer.__dict__ for host in self.hosts]
+        self.parameters = [p for unit in units for p in unit.parameters.values()]
         self.unruled = [unit for unit in units if unit.rule is None]
         self.saved: list[Any] = []
         self.watched: list[Callable[..., Any]] = []
@@ -164,7 +187,12 @@ class Pass:
         self.copies = {id(unit): _copies(unit, count) for unit in self.unruled}
 
     def __enter__(self) -> Pass:
-        """From here on every unit runs under watch, and a graph is kept."""
+        """From here on every unit runs under watch, and a graph is kept.
+
+        Gradients are put away: a layer that runs again on the way back in its own way may add to them, unclipped.
+        """
+        if torch.is_inference_mode_enabled():
+            raise NotCovered(INFERENCE)
         saved = [place.get("forward") for place in self.places]
         if not self.watched or saved != self.saved:
             if any(saved[len(self.units) :]):
@@ -174,12 +202,17 @@ class Pass:
             self.watched += [host.forward for host in self.hosts]
         for place, forward in zip(self.places, self.watched, strict=True):
             place["forward"] = forward
+        self.gradients = [p.grad for p in self.parameters]
+        for p in self.parameters:
+            p.grad = None
         self.recording = torch.is_grad_enabled()
         torch.set_grad_enabled(True)
         return self
 
     def __exit__(self, *error: object) -> None:
         torch.set_grad_enabled(self.recording)
+        for p, gradient in zip(self.parameters, self.gradients, strict=True):
+            p.grad = gradient
         for place, forward in zip(self.places, self.saved, strict=True):
             if forward is None:
                 place.pop("forward", None)
@@ -209,13 +242,17 @@ class Pass:
                 output = original(*arguments, **named)
             if self.closed:  # run again on the way back, by a checkpoint: the first time was noted
                 return output
-            axis = self._next_axes(unit).results[0]
+            axes = self._next_axes(unit)
+            axis = axes.results[0]
             if output.grad_fn is None:  # where the model itself asks for no gradient
                 return output
             if axis is None:
-                axis, output = SHARED, spread(output, self.count).contiguous()
-            inputs, edge = arguments[0].detach(), GradientEdge(output.grad_fn, output.output_nr)  # type: ignore[arg-type]
-            self.calls.append(Call(unit, rule, inputs, axis, edge, inputs._version))
+                axis, output = SHARED, spread(output, self.count).clone()
+            elif output.shape[axis] != self.count * axes.fold and self.count > 1:
+                raise ValueError("rows of the batch do not have as many rows in the layer as they had at first")
+            output, edge = edge_of(output)
+            inputs = arguments[0].detach()
+            self.calls.append(Call(unit, rule, inputs, axis, edge, output.shape, inputs._version))
             return output
 
         return forward

@@ -1,0 +1,183 @@
+"""The check runs on three random rows: what only happens later, on other rows, must still be right or refused."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any
+
+import pytest
+import torch
+from torch import Tensor, nn
+from torch.nn import functional as F
+
+import hush
+from hush.learning.noise import FastNoise
+from hush.learning.per_example import Watched, clipped_gradient
+from hush.learning.sgd import DrawnBatch, PrivateGradient
+from tests.learning.models import each
+
+NORM = 0.5
+
+
+class Wired(nn.Module):
+    """Some layers, and a function that uses them."""
+
+    def __init__(self, run: Callable[..., Tensor], **parts: nn.Module) -> None:
+        super().__init__()
+        self.run = run
+        for name, part in parts.items():
+            setattr(self, name, part)
+
+    def forward(self, inputs: Tensor) -> Tensor:
+        return self.run(self, inputs)
+
+
+def alone(model: nn.Module, batch: tuple[Tensor, Tensor]) -> dict[str, Tensor]:
+    """Clipped gradients by backward passes of one row after the other."""
+    trained = {name: p for name, p in model.named_parameters() if p.requires_grad}
+    total = {name: torch.zeros_like(p) for name, p in trained.items()}
+    for row in range(len(batch[1])):
+        loss = each(model(batch[0][row : row + 1]), batch[1][row : row + 1]).sum()
+        gradients = torch.autograd.grad(loss, list(trained.values()))
+        factor = min(1.0, NORM / float(torch.cat([g.flatten() for g in gradients]).norm()))
+        for name, gradient in zip(trained, gradients, strict=True):
+            total[name] += factor * gradient
+    return total
+
+
+def check(model: nn.Module, inputs: Tensor) -> None:
+    batch = inputs, torch.randint(0, 3, (len(inputs),))
+    expected, found = alone(model, batch), clipped_gradient(model, each, batch, NORM)
+    size = torch.cat([value.flatten() for value in expected.values()]).norm()
+    for name, value in expected.items():
+        assert float((found[name] - value).norm()) <= 1e-5 * float(size), name
+
+
+@pytest.mark.parametrize("rows", [300, 400, 1500])
+def test_a_narrow_layer_that_is_overwritten(rows: int) -> None:
+    """Its output must not be a view: who overwrites a view gives it another history."""
+    torch.manual_seed(1)
+    check(nn.Sequential(nn.Linear(100, 12), nn.ReLU(inplace=True), nn.Linear(12, 3)), torch.randn(rows, 100))
+
+
+@pytest.mark.parametrize("count", [1, 5])
+@pytest.mark.parametrize("turned", [False, True])
+def test_layers_on_sequences_that_are_overwritten(count: int, turned: bool) -> None:
+    torch.manual_seed(1)
+    inputs = (
+        torch.randn(count, 4, 5).transpose(1, 2).contiguous().transpose(1, 2) if turned else torch.randn(count, 4, 5)
+    )
+    layers = {"a": nn.Linear(5, 4), "b": nn.Linear(4, 3)}
+    check(Wired(lambda s, x: s.b(s.a(x).relu_()).mean(1), **layers), inputs)
+    check(Wired(lambda s, x: s.b(s.a(x.transpose(0, 1)).relu_()).mean(0), **layers), inputs)
+    check(Wired(lambda s, x: s.b(s.a(x).add_(x[..., :4])).mean(1), **layers), inputs)
+
+
+@pytest.mark.parametrize("count", [1, 4])
+def test_a_table_that_all_rows_share_is_overwritten(count: int) -> None:
+    torch.manual_seed(1)
+
+    def run(s: Any, x: Tensor) -> Tensor:
+        places = s.table(torch.arange(4).unsqueeze(0))
+        places.mul_(0.5)
+        return s.last(x + places).mean(1)
+
+    check(Wired(run, table=nn.Embedding(4, 5), last=nn.Linear(5, 3)), torch.randn(count, 4, 5))
+
+
+def test_rows_with_more_positions_than_others() -> None:
+    """Only positions that are not padding reach the layer: how many belong to a row differs, and is not guessed."""
+    torch.manual_seed(1)
+
+    def run(s: Any, x: Tensor) -> Tensor:
+        used = x.abs().sum(-1) > 0
+        hidden = x.new_zeros(*x.shape[:2], 4)
+        hidden[used] = s.a(x[used]).tanh()
+        return s.b(hidden.sum(1))
+
+    inputs = torch.zeros(33, 34, 5)
+    inputs[1:, 0], inputs[0] = 1e-4 * torch.randn(32, 5), torch.randn(34, 5)
+    check(Wired(run, a=nn.Linear(5, 4), b=nn.Linear(4, 3)), inputs)
+
+
+def test_rows_that_meet_behind_layers_that_begin_at_zero() -> None:
+    first, second = nn.Linear(5, 4), nn.Linear(4, 3)
+    for layer in (first, second):
+        nn.init.zeros_(layer.weight)
+    model = Wired(lambda s, x: s.second(s.first(x - x.mean(0))), first=first, second=second)
+    with pytest.raises(hush.NotCovered, match="examples of a batch meet"):
+        clipped_gradient(model, each, (torch.randn(4, 5), torch.randint(0, 3, (4,))), NORM)
+
+
+def test_layers_that_run_again_in_their_own_way_add_nothing_to_gradients() -> None:
+    """A backward pass inside of one, as in reversible models, must not write unclipped gradients anywhere."""
+
+    class Again(torch.autograd.Function):
+        @staticmethod
+        def forward(ctx: Any, inputs: Tensor, layer: nn.Module) -> Tensor:
+            ctx.layer = layer
+            ctx.save_for_backward(inputs)
+            with torch.no_grad():
+                return layer(inputs)
+
+        @staticmethod
+        def backward(ctx: Any, *gradients: Tensor) -> tuple[Tensor | None, None]:
+            inputs = ctx.saved_tensors[0].detach().requires_grad_()
+            with torch.enable_grad():
+                torch.autograd.backward(ctx.layer(inputs), gradients[0])
+            return inputs.grad, None
+
+    model = Wired(lambda s, x: s.c(Again.apply(s.a(x), s.b)), a=nn.Linear(5, 5), b=nn.Linear(5, 5), c=nn.Linear(5, 3))
+    before = [torch.ones_like(p) for p in model.parameters()]
+    for p, gradient in zip(model.parameters(), before, strict=True):
+        p.grad = gradient
+    try:
+        clipped_gradient(model, each, (torch.randn(4, 5), torch.randint(0, 3, (4,))), NORM)
+    except hush.NotCovered:
+        pass
+    assert all(p.grad is gradient for p, gradient in zip(model.parameters(), before, strict=True))
+    assert all((gradient == 1).all() for gradient in before)
+
+
+def test_inference_mode_is_refused_by_name() -> None:
+    model = nn.Linear(5, 3)
+    batch = torch.randn(4, 5), torch.randint(0, 3, (4,))
+    watched = Watched.of(model, each, batch)
+    with torch.inference_mode():
+        made = torch.randn(4, 5), torch.randint(0, 3, (4,))
+        with pytest.raises(hush.NotCovered, match="inference_mode"):
+            clipped_gradient(model, each, batch, NORM)
+        with pytest.raises(hush.NotCovered, match="inference_mode"):
+            watched.add_clipped(watched.named(watched.zeros()), batch, NORM, hush.learning.clipping.Flat())
+    with pytest.raises(hush.NotCovered, match="inference_mode"):
+        clipped_gradient(model, each, made, NORM)
+    with torch.no_grad():
+        found = clipped_gradient(model, each, batch, NORM)
+    assert not torch.is_inference_mode_enabled() and float(found["weight"].norm()) > 0
+
+
+def step(gradient: PrivateGradient, batch: tuple[Tensor, Tensor]) -> None:
+    gradient._drawn = DrawnBatch(0, batch)
+    gradient(gradient._drawn)
+
+
+def test_parameters_that_are_frozen_or_replaced_between_steps() -> None:
+    torch.manual_seed(1)
+    plan = hush.train_plan(examples=4000, batch_size=4, epochs=1, noise_multiplier=1e-3, delta=1e-6)
+    model = nn.Sequential(nn.Linear(5, 4), nn.Tanh(), nn.Linear(4, 3))
+    model[0].requires_grad_(False)
+    gradient = PrivateGradient(model, F.cross_entropy, plan, max_norm=1.0, noise=FastNoise())
+    batch = torch.randn(4, 5), torch.randint(0, 3, (4,))
+    step(gradient, batch)
+    assert model[0].weight.grad is None and model[2].weight.grad is not None
+    model.requires_grad_(True)
+    step(gradient, batch)
+    assert float(model[0].weight.grad.norm()) > 0.01  # type: ignore[union-attr]
+    model.load_state_dict({name: value.clone() for name, value in model.state_dict().items()}, assign=True)
+    model.requires_grad_(True)
+    step(gradient, batch)
+    assert all(p.grad is not None for p in model.parameters())
+    layer = model[2]
+    layer.forward = lambda inputs: F.linear(inputs, 0 * layer.weight, layer.bias)  # type: ignore[method-assign]
+    step(gradient, batch)
+    assert float(layer.weight.grad.norm()) < 0.01  # type: ignore[union-attr]
