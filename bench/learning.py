@@ -19,9 +19,12 @@ import torch
 from learning_models import BATCHES, batch_of, model_of
 from learning_ways import MEMORY_WAYS, WAYS, made
 from processes import Row
-from tables import listed, table, versions, write
+from tables import RESULTS, listed, table, versions, write
 
 MODELS = ("logistic", "mlp", "cnn", "transformer")
+Cell = tuple[str, int]
+"""Model and batch size."""
+EVERY: list[Cell] = [(model, rows) for rows in BATCHES for model in MODELS]
 PROTOTYPE = {
     "logistic": (1.6, 1.0, 1.0),
     "mlp": (2.7, 1.27, 1.10),
@@ -155,17 +158,31 @@ def memory_table(rows: list[Row]) -> list[str]:
     return table(["model", "batch", *MEMORY_WAYS], map(line, rows))
 
 
-def report(chosen: list[tuple[str, int]]) -> None:
+def report(chosen: list[Cell], known: dict[Cell, tuple[Row, Row]]) -> None:
     """Measure the cells, and write both tables after each: a long run that is stopped has results."""
-    compared = listed(versions(["torch", "opacus"]))
-    times, sizes = [], []
     for model, rows in chosen:
-        times.append({"model": model, "rows": rows})
+        times = {"model": model, "rows": rows}
         for group in offered(model, rows):
-            times[-1] |= asked("--cell", model, str(rows), group)
-        sizes.append({"model": model, "rows": rows, **{name: growth(model, rows, name) for name in MEMORY_WAYS}})
-        lines = [ABOUT, f"{compared}.", "", *times_table(times), MEMORY, *memory_table(sizes)]
-        write("learning", "\n".join(lines), {"times": times, "memory": sizes})
+            times |= asked("--cell", model, str(rows), group)
+        sizes = {"model": model, "rows": rows, **{name: growth(model, rows, name) for name in MEMORY_WAYS}}
+        known[model, rows] = times, sizes
+        written(known)
+
+
+def written(known: dict[Cell, tuple[Row, Row]]) -> None:
+    """Both tables, cells in their order."""
+    cells = [known[cell] for cell in EVERY if cell in known]
+    times, sizes = [row for row, _ in cells], [row for _, row in cells]
+    compared = listed(versions(["torch", "opacus"]))
+    lines = [ABOUT, f"{compared}.", "", *times_table(times), MEMORY, *memory_table(sizes)]
+    write("learning", "\n".join(lines), {"times": times, "memory": sizes})
+
+
+def measured_before() -> dict[Cell, tuple[Row, Row]]:
+    """The cells of the tables that exist."""
+    numbers = json.loads(RESULTS.joinpath("learning.json").read_text(encoding="utf-8"))
+    pairs = zip(numbers["times"], numbers["memory"], strict=True)
+    return {(times["model"], times["rows"]): (times, sizes) for times, sizes in pairs}
 
 
 def main() -> None:
@@ -173,7 +190,7 @@ def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__)
     parser.add_argument("--cell", nargs=3)
     parser.add_argument("--memory", nargs=3)
-    parser.add_argument("--only", nargs="*", help="cells such as mlp:512")
+    parser.add_argument("--only", nargs="*", help="cells such as mlp:512; the others stay as they were measured")
     options = parser.parse_args()
     torch.set_num_threads(1)
     if options.cell:
@@ -183,9 +200,8 @@ def main() -> None:
         model, rows, name = options.memory
         sys.stdout.write("\n" + json.dumps({"megabytes": memory(model, int(rows), name)}) + "\n")
     else:
-        every = [(model, rows) for rows in BATCHES for model in MODELS]
-        chosen = [(w.split(":")[0], int(w.split(":")[1])) for w in options.only] if options.only else every
-        report(chosen)
+        chosen = [(w.split(":")[0], int(w.split(":")[1])) for w in options.only or ()]
+        report(chosen or EVERY, measured_before() if chosen else {})
 
 
 if __name__ == "__main__":
