@@ -276,7 +276,7 @@ def no_clipping(patch: Patch) -> None:
 
     from hush.learning.clipping import Flat
 
-    patch.setattr(Flat, "factors", lambda self, squares, max_norm: torch.ones_like(squares))
+    patch.setattr(Flat, "factors", lambda self, squares, max_norm, share: torch.full_like(squares, share))
 
 
 def clipping_after_averaging(patch: Patch) -> None:
@@ -298,14 +298,16 @@ def tied_weights_apart(patch: Patch) -> None:
     from hush.learning import per_example
 
     patch.setattr(per_example, "grouped", lambda units: [[unit] for unit in units])
-    patch.setattr(per_example, "_agrees", lambda probe, units, alone, loop, *rest: None if loop else 1000)
+    patch.setattr(per_example, "_agrees", lambda probe, units, alone, loop: None if loop else 1000)
 
 
 def norm_of_each_layer(patch: Patch) -> None:
     """Each layer clipped to the whole norm."""
     from hush.learning.clipping import Flat
 
-    patch.setattr(Flat, "factors", lambda self, squares, max_norm: (max_norm * squares.rsqrt()).clamp_max(1))
+    patch.setattr(
+        Flat, "factors", lambda self, squares, max_norm, share: squares.rsqrt().mul(max_norm).clamp_max(1) * share
+    )
 
 
 def training_without_noise(patch: Patch) -> None:
