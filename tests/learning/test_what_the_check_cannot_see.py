@@ -85,6 +85,26 @@ def test_a_table_that_all_rows_share_is_overwritten(count: int) -> None:
     check(Wired(run, table=nn.Embedding(4, 5), last=nn.Linear(5, 3)), torch.randn(count, 4, 5))
 
 
+def test_positions_that_all_rows_share_and_that_are_one() -> None:
+    """A table read at one place only is not a row that stands for all rows."""
+
+    class Trimmed(nn.Module):
+        def __init__(self) -> None:
+            super().__init__()
+            self.words, self.places, self.last = nn.Embedding(9, 4), nn.Embedding(12, 4), nn.Linear(4, 3)
+
+        def forward(self, words: Tensor) -> Tensor:
+            words = words[:, : int((words != 0).any(0).nonzero().max()) + 1]
+            hidden = (self.words(words) + self.places(torch.arange(words.shape[1]))).tanh()
+            return self.last((hidden * (words != 0).unsqueeze(-1)).sum(1))
+
+    torch.manual_seed(1)
+    for width in (1, 5):
+        words = torch.zeros(6, 12, dtype=torch.long)
+        words[:, :width] = torch.randint(2, 9, (6, width))
+        check(Trimmed(), words)
+
+
 def test_rows_with_more_positions_than_others() -> None:
     """Only positions that are not padding reach the layer: how many belong to a row differs, and is not guessed."""
     torch.manual_seed(1)

@@ -193,9 +193,10 @@ def _shape_list(values: Any) -> tuple[Any, ...]:
 
 
 def _axes(two: tuple[Any, Any], three: tuple[Any, Any]) -> Axes:
-    results = _axis_list(two[1], three[1])
+    results, shape = _axis_list(two[1], three[1]), next(iter(two[1]), None) or ()
     first = results[0] if results else None
-    return Axes(_axis_list(two[0], three[0]), results, 1 if first is None else two[1][0][first] // 2)
+    fold = 1 if first is None else shape[first] // 2
+    return Axes(_axis_list(two[0], three[0]), results, fold, lone=first is None and shape[:1] == (1,))
 
 
 def _axis_list(two: tuple[Any, ...], three: tuple[Any, ...]) -> tuple[int | None, ...]:

@@ -23,8 +23,9 @@ LOW_PRECISION = (
     "mixed precision (autocast): how a row rounds may depend on the others, by more than is charged. Nearest: float32"
 )
 INFERENCE = "torch.inference_mode: there are no gradients of what is made in it"
-SHARED = -1
-"""The axis of a call that does not depend on the batch, such as a table of positions."""
+SHARED, LONE = -1, -2
+"""The axis of a call that does not depend on the batch, such as a table of positions; LONE: its first axis, of one row,
+stands for that of the batch."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -91,12 +92,13 @@ def trainable(module: nn.Module) -> dict[str, nn.Parameter]:
 class Axes:
     """Where the batch lies in the arguments and the results of one call; None where it is not.
 
-    fold: how many consecutive rows of the first result are of one example.
+    fold: how many consecutive rows of the first result are of one example. lone: that it has one row for all examples.
     """
 
     arguments: tuple[int | None, ...]
     results: tuple[int | None, ...]
     fold: int
+    lone: bool
 
 
 @dataclass
@@ -118,8 +120,8 @@ class Call:
             left = left.reshape(self.shape)
         if inputs._version != self.version:
             raise NotCovered(f"a model that overwrites the input of its layer {type(self.unit.module).__name__}")
-        if axis == SHARED:
-            inputs = spread(inputs, count)
+        if axis < 0:
+            inputs = spread(inputs, count, axis)
         elif axis:
             inputs, left = inputs.movedim(axis, 0), left.movedim(axis, 0)
         kind = self.unit.kind
@@ -133,9 +135,9 @@ class Call:
         return part if inputs.shape[0] == count else part.folded(count)
 
 
-def spread(values: Tensor, count: int) -> Tensor:
+def spread(values: Tensor, count: int, axis: int) -> Tensor:
     """What all examples share, once for each."""
-    lead = values if values.dim() and values.shape[0] == 1 else values.unsqueeze(0)
+    lead = values if axis == LONE else values.unsqueeze(0)
     return lead.expand(count, *lead.shape[1:])
 
 
@@ -247,7 +249,8 @@ class Pass:
             if output.grad_fn is None:  # where the model itself asks for no gradient
                 return output
             if axis is None:
-                axis, output = SHARED, spread(output, self.count).clone()
+                axis = LONE if axes.lone else SHARED
+                output = spread(output, self.count, axis).clone()
             elif output.shape[axis] != self.count * axes.fold and self.count > 1:
                 raise ValueError("rows of the batch do not have as many rows in the layer as they had at first")
             output, edge = edge_of(output)
