@@ -180,3 +180,16 @@ def distance(one: dict[str, Tensor], other: dict[str, Tensor]) -> float:
     """Relative distance of two gradients."""
     flat = [torch.cat([part[name].flatten() for name in one]) for part in (one, other)]
     return float((flat[0] - flat[1]).norm() / flat[1].norm())
+
+
+class Wired(nn.Module):
+    """Some modules and parameters, and a function that uses them."""
+
+    def __init__(self, run: Callable[..., Tensor], **parts: Any) -> None:
+        super().__init__()
+        self.run = run
+        for name, part in parts.items():
+            setattr(self, name, part)
+
+    def forward(self, inputs: Tensor) -> Tensor:
+        return self.run(self, inputs)

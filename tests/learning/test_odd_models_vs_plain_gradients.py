@@ -14,22 +14,9 @@ from torch.nn.utils import parametrizations
 from torch.utils.checkpoint import checkpoint
 
 from hush.learning.per_example import clipped_gradient
-from tests.learning.models import each
+from tests.learning.models import Wired, each
 
 COUNT, NORM = 7, 0.7
-
-
-class Wired(nn.Module):
-    """Some modules and parameters, and a function that uses them."""
-
-    def __init__(self, run: Callable[..., Tensor], **parts: Any) -> None:
-        super().__init__()
-        self.run = run
-        for name, part in parts.items():
-            setattr(self, name, part)
-
-    def forward(self, inputs: Tensor) -> Tensor:
-        return self.run(self, inputs)
 
 
 class Doubled(nn.Linear):
@@ -126,6 +113,14 @@ MODELS: dict[str, tuple[Callable[[], nn.Module], Callable[[], Tensor]]] = {
     ),
     "routed rows": (lambda: Wired(routed, one=nn.Linear(5, 5), two=nn.Linear(5, 5), last=nn.Linear(5, 3)), vectors),
     "checkpointed": (lambda: checkpointed(use_reentrant=False), vectors),
+    "a parameter of whole numbers": (
+        lambda: Wired(
+            lambda s, x: s.last(x * s.some),
+            some=nn.Parameter(torch.arange(5), requires_grad=False),
+            last=nn.Linear(5, 3),
+        ),
+        vectors,
+    ),
     "a layer without gradients": (
         lambda: Wired(lambda s, x: s.last(without_gradient(s.first, x)), first=nn.Linear(5, 5), last=nn.Linear(5, 3)),
         vectors,

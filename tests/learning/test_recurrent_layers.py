@@ -14,7 +14,7 @@ from hush.errors import NotCovered
 from hush.learning.clipping import Flat
 from hush.learning.per_example import Watched, clipped_gradient
 from hush.learning.recurrent import Unrolled
-from tests.learning.models import each
+from tests.learning.models import clipped_alone, each
 
 COUNT, STEPS, WIDTH, NORM = 6, 4, 5, 0.3
 
@@ -69,21 +69,8 @@ def batch(steps: int = STEPS) -> tuple[Tensor, Tensor]:
     return torch.randn(COUNT, steps, WIDTH, dtype=torch.double), torch.randint(0, 3, (COUNT,))
 
 
-def alone(model: nn.Module, data: tuple[Tensor, Tensor]) -> dict[str, Tensor]:
-    """Clipped gradients by backward passes of one row after the other."""
-    total: dict[str, Tensor] = {}
-    trained = {name: p for name, p in model.named_parameters() if p.requires_grad}
-    for row in range(COUNT):
-        loss = each(model(data[0][row : row + 1]), data[1][row : row + 1]).sum()
-        gradients = torch.autograd.grad(loss, list(trained.values()))
-        factor = min(1.0, NORM / float(torch.cat([g.flatten() for g in gradients]).norm()))
-        for name, gradient in zip(trained, gradients, strict=True):
-            total[name] = total.get(name, 0) + factor * gradient
-    return total
-
-
 def check(model: nn.Module, data: tuple[Tensor, Tensor]) -> None:
-    expected, found = alone(model, data), clipped_gradient(model, each, data, NORM)
+    expected, found = clipped_alone(model, data, NORM), clipped_gradient(model, each, data, NORM)
     for name, value in expected.items():
         assert torch.allclose(found[name], value, rtol=1e-8, atol=1e-10), name
 
@@ -126,7 +113,7 @@ def test_sequences_may_be_longer_than_the_first_ones() -> None:
     data = batch(steps=5)
     found = watched.named(watched.zeros())
     watched.add_clipped(found, data, NORM, Flat())
-    for name, value in alone(model, data).items():
+    for name, value in clipped_alone(model, data, NORM).items():
         assert torch.allclose(found[name], value), name
 
 

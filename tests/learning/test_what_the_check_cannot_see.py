@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
 from typing import Any
 
 import pytest
@@ -14,40 +13,14 @@ import hush
 from hush.learning.noise import FastNoise
 from hush.learning.per_example import Watched, clipped_gradient
 from hush.learning.sgd import DrawnBatch, PrivateGradient
-from tests.learning.models import each
+from tests.learning.models import Wired, clipped_alone, each
 
 NORM = 0.5
 
 
-class Wired(nn.Module):
-    """Some layers, and a function that uses them."""
-
-    def __init__(self, run: Callable[..., Tensor], **parts: nn.Module) -> None:
-        super().__init__()
-        self.run = run
-        for name, part in parts.items():
-            setattr(self, name, part)
-
-    def forward(self, inputs: Tensor) -> Tensor:
-        return self.run(self, inputs)
-
-
-def alone(model: nn.Module, batch: tuple[Tensor, Tensor]) -> dict[str, Tensor]:
-    """Clipped gradients by backward passes of one row after the other."""
-    trained = {name: p for name, p in model.named_parameters() if p.requires_grad}
-    total = {name: torch.zeros_like(p) for name, p in trained.items()}
-    for row in range(len(batch[1])):
-        loss = each(model(batch[0][row : row + 1]), batch[1][row : row + 1]).sum()
-        gradients = torch.autograd.grad(loss, list(trained.values()))
-        factor = min(1.0, NORM / float(torch.cat([g.flatten() for g in gradients]).norm()))
-        for name, gradient in zip(trained, gradients, strict=True):
-            total[name] += factor * gradient
-    return total
-
-
 def check(model: nn.Module, inputs: Tensor) -> None:
     batch = inputs, torch.randint(0, 3, (len(inputs),))
-    expected, found = alone(model, batch), clipped_gradient(model, each, batch, NORM)
+    expected, found = clipped_alone(model, batch, NORM), clipped_gradient(model, each, batch, NORM)
     size = torch.cat([value.flatten() for value in expected.values()]).norm()
     for name, value in expected.items():
         assert float((found[name] - value).norm()) <= 1e-5 * float(size), name

@@ -65,7 +65,7 @@ class Probe:
         self.model = _still(model).to(kind)
         self.generator = torch.Generator().manual_seed(20220601)
         with torch.no_grad():  # layers that begin at zero would hide what lies before them
-            for p in self.model.parameters() if moved else ():
+            for p in [p for p in self.model.parameters() if moved and p.is_floating_point()]:
                 p += moved * torch.randn(p.shape, generator=self.generator, dtype=kind).to(p.device)
         self.batch = random_like(batch, ROWS + 2, self.generator, kind, draw)
         self.close = 1e-7 if kind == torch.float64 else 2e-3

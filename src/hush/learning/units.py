@@ -220,7 +220,7 @@ class Pass:
                 place.pop("forward", None)
             else:
                 place["forward"] = forward
-        self.calls, self.copies = [], {}  # nothing of the batch is kept
+        self.calls, self.copies = [], {}  # of the batch only what Scratch holds is kept, until it is written over
 
     def _next_axes(self, unit: Unit) -> Axes:
         place = self.seen.get(id(unit), 0)
