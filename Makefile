@@ -15,7 +15,7 @@ RELEASES_READY := $(RELEASES)/.ready
 RUN := --noise 1.0 --rate 0.01 --steps 10000 --delta 1e-5
 
 .DEFAULT_GOAL := help
-.PHONY: help setup demo test audit mutants check bench clean
+.PHONY: help setup demo test pythons audit mutants check bench clean
 
 help: ## list the targets
 	@awk -F ':.*## ' '/^[a-z]+:.*## / {printf "  %-8s %s\n", $$1, $$2}' $(MAKEFILE_LIST)
@@ -36,6 +36,9 @@ demo: setup ## account for, calibrate and explain one training run
 
 test: setup ## run the tests and doctests on every core
 	OPENBLAS_NUM_THREADS=1 $(BIN)/pytest -n auto
+
+pythons: ## the tests that need no torch, under every Python from 3.11 up that is found
+	OPENBLAS_NUM_THREADS=1 $(PYTHON) tests/pythons.py
 
 audit: setup ## the slow tier: every mechanism and release audited, all mutants with what caught each
 	OPENBLAS_NUM_THREADS=1 $(BIN)/pytest -n auto -m slow
@@ -98,5 +101,5 @@ $(AUDITING_READY): pyproject.toml bench/requirements-auditing.txt
 	@touch $@
 
 clean: ## remove the environments and every cache
-	rm -rf .venv $(BENCH) $(ALLOCATION) $(AUDITING) $(LEARNING) $(RELEASES) dist build .pytest_cache .ruff_cache .hypothesis .import_linter_cache
+	rm -rf .venv .venv-* $(BENCH) $(ALLOCATION) $(AUDITING) $(LEARNING) $(RELEASES) dist build .pytest_cache .ruff_cache .hypothesis .import_linter_cache
 	find . -name __pycache__ -type d -prune -exec rm -rf {} +

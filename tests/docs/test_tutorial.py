@@ -14,6 +14,7 @@ DOCS = Path(__file__).parents[2] / "docs"
 @pytest.mark.filterwarnings("ignore")  # of the kernel's own process and sockets
 def test_tutorial() -> None:
     """Every cell runs, and the attack and the accuracies come out as the text says."""
+    pytest.importorskip("torch")
     from nbclient import NotebookClient
 
     notebook = nbformat.read(DOCS / "tutorial.ipynb", as_version=4)

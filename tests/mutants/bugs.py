@@ -6,6 +6,7 @@ import math
 from collections.abc import Callable
 from dataclasses import dataclass, replace
 from importlib import import_module
+from importlib.util import find_spec
 from typing import Any
 
 import numpy as np
@@ -27,6 +28,12 @@ class Mutant:
     inject: Callable[[Patch], None]
     catcher: str | Callable[[], None]
     arguments: tuple[Any, ...] = ()
+    needs: str = ""
+    """A package that the bug or its catcher loads, if any."""
+
+    @property
+    def can_run(self) -> bool:
+        return not self.needs or find_spec(self.needs) is not None
 
     @property
     def caught_by(self) -> str:

@@ -24,7 +24,7 @@ CUT = 1e-12
 """Added for all that is cut off: tails beyond nine deviations and 20 counts, and masses that are negligible."""
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, eq=False)
 class Walk:
     """Guesses in an order that the scores fix, counted at several numbers of them, under (epsilon, delta)-DP.
 

@@ -25,7 +25,7 @@ from hush.questions.train_plan import TrainPlan
 from hush.randomness.source import Source
 
 
-@dataclass
+@dataclass(eq=False)
 class DrawnBatch:
     """Examples that the plan's scheme drew for one step. Their number is secret."""
 
@@ -130,7 +130,7 @@ def _state(module: nn.Module) -> tuple[Any, ...]:
     return module.training, module.__dict__.get("forward"), trained
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, eq=False)
 class Rows:
     """Training data by row number."""
 

@@ -101,7 +101,7 @@ class Axes:
     lone: bool
 
 
-@dataclass
+@dataclass(eq=False)
 class Call:
     """One use of a layer with a rule: its input, and where in the graph the gradient of its output arrives."""
 

@@ -193,7 +193,7 @@ class Line:
         return Sample(log_scale, value, slope, aliases + self.tail + rounding)
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, eq=False)
 class Block:
     """Some nodes: the integrand without its kernel, and a bound on its error."""
 

@@ -16,7 +16,7 @@ from hush.numerics.grid import Bracket, LatticeLaw, Source, discretise, dot, mee
 from hush.numerics.law import Array
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, eq=False)
 class Convolved:
     """The law of a sum of few losses by direct convolution: only positive numbers are added, so no digits are lost."""
 

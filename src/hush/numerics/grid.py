@@ -26,7 +26,7 @@ def dot(a: Array, b: Array) -> float:
     return float((a * b).sum())
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, eq=False)
 class Source:
     """One kind of loss and how often it is summed: tails of its continuous part, and its atoms (loss, P-mass)."""
 
@@ -46,7 +46,7 @@ class Source:
         return -_boundary(lambda l: float(tails(np.array([-l]))[2][0]) > 1e-3, 1e-9) if tails else 0.0
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, eq=False)
 class LatticeLaw:
     """P-masses at first + k step, and P-mass at +infinity.
 
@@ -148,7 +148,7 @@ def _contract(left: Array, right: Array, shrink: float) -> Array:
     return np.append(left + right * shrink, 0.0)
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, eq=False)
 class Composed:
     """The law of the sum near the point of interest: losses, tilted masses, and what the error bound needs."""
 
@@ -215,7 +215,7 @@ def compose(laws: Sequence[tuple[LatticeLaw, int]], step: float, tilt: float, si
     )
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, eq=False)
 class Slanted:
     """A lattice law tilted and normalised."""
 

@@ -25,7 +25,7 @@ FARTHEST = 60.0
 MANY_NODES, MOST_NODES = 300, 1200
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, eq=False)
 class Line:
     """Points of one hyperbola: z, dz/dv over i, log E e^{-z(S-1)} and its error."""
 
@@ -46,7 +46,7 @@ class Line:
         return fixed + np.asarray(excess)[:, None] * self.z.real
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, eq=False)
 class Hyperbola:
     """One contour with its nodes, good for the strikes near the one for which it was laid."""
 

@@ -26,7 +26,7 @@ FARTHEST = 70.0
 """Depth to which the support of a tilted density is laid out."""
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, eq=False)
 class Nodes:
     """Quadrature nodes of the measure e^{cL} dP: any integral of e^{iyL}, |y| up to a reach, to a relative error."""
 
@@ -37,7 +37,7 @@ class Nodes:
     error: float
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, eq=False)
 class Cells:
     """The measure e^{cL} dP cut into small cells: what bounds |E e^{iyL}| for all large y."""
 
@@ -79,7 +79,7 @@ def cell_slack(tilt: Array, bend: float) -> Array:
     return np.sinh(z) / z * math.exp(min(bend, 100.0)) - 1
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, eq=False)
 class Tilted:
     """A law tilted by e^{cL} and normalised, as nodes."""
 
@@ -135,7 +135,7 @@ _KEPT = np.concatenate([[1.0], 1 - np.geomspace(1e-9, 0.5, 10), np.geomspace(0.3
 """Shares of the mass that may make up the smooth part; any choice gives a bound."""
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, eq=False)
 class Envelope:
     """A tilted law in cells: upper bounds on |phi(y)|, phi(y) = E_c e^{iyL}, over ranges of y."""
 
@@ -216,7 +216,7 @@ class Envelope:
         return float(self.weight @ (self.loss - self.median) ** 2) / max(self.deviation, 1e-300)
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, eq=False)
 class Law:
     """The law of a loss under P, given that it is finite: atoms (loss, mass) and pieces, of total mass one."""
 

@@ -96,7 +96,7 @@ class LognormalMean:
         return min(bulk, max(self.spread, 1e-300))
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, eq=False)
 class Lines:
     """Where to integrate over Z: the nodes, and for each w how far the line is moved and how far it could move on."""
 

@@ -43,7 +43,7 @@ def uniform_windows(
     return down, up
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, eq=False)
 class Windows:
     """Values of sorted samples from the one of a rank on downwards and upwards, each row a sample.
 

@@ -16,7 +16,7 @@ MOST_NODES = 1 << 17
 LARGEST_ORDER = 1e10
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, eq=False)
 class Orders:
     """K(c) = log E_P e^{cL} of the whole sum, mean and typical size of the tilted loss, at increasing orders c."""
 

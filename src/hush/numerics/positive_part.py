@@ -189,7 +189,7 @@ def _markov(trials: Trials) -> float:
     return math.log(trials.count) + math.log(value) + math.log(chance)
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, eq=False)
 class _Line:
     """The vertical line Re z = c, and the variable tilted by e^{cV}."""
 

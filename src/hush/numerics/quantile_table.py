@@ -17,7 +17,7 @@ CLOSE = 1e-5
 """Largest distance from the line, in shares of the range."""
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, eq=False)
 class QuantileTable:
     """Probabilities and values, both rising; straight lines between them."""
 

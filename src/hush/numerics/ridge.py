@@ -50,7 +50,7 @@ def _behind(q: float, coins: int, s: float, points: int) -> float:
     return 2 * math.exp(best)
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, eq=False)
 class _Sums:
     """Real part of sum c_l exp(k g_l - (u - start) w_l), times e^log_scale, but for an error."""
 
@@ -141,7 +141,7 @@ class _Sums:
         return value, value + by_k * hk + by_u * hu + bend + error, along_k
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, eq=False)
 class _Boxes:
     """Boxes in (k, u): centres and half-widths."""
 

@@ -77,7 +77,7 @@ def _bell(a: float, rho: Array, saddle: Array, p: Array) -> tuple[Array, Array]:
     return np.broadcast_to(2j / a / (1 + 1j * p) / math.sqrt(2 * math.pi), x.shape), exponent
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, eq=False)
 class Part:
     """Nodes of one integral: z, log of what stands before e^{z(K-1)}, and its relative error."""
 

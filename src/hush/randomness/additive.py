@@ -23,7 +23,7 @@ from hush.randomness.source import Source, source_or_secure
 Array: TypeAlias = Any
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, eq=False)
 class Noised:
     """Values with noise, each on the grid, and what the noise was."""
 

@@ -36,7 +36,7 @@ class Run:
         return 1.0 if self.scheme is None else rate_of(self.scheme)
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, eq=False)
 class Answer:
     """What a query returns: the value, and the two intervals of a Release."""
 

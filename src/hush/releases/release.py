@@ -43,7 +43,7 @@ class Interval:
         return f"{_shown(self.low)} to {_shown(self.high)} ({100 * self.confidence:g}%)"
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, eq=False)
 class Release:
     """A value that may be published, with the mechanism that made it.
 

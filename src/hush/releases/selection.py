@@ -31,7 +31,7 @@ BLOCK = 4096
 """Weights are added up in blocks, then the blocks: fewer roundings in a row."""
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, eq=False)
 class Cells:
     """Runs of lattice points of equal loss near the target rank."""
 

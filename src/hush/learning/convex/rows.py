@@ -58,7 +58,7 @@ def bounded(table: Array, data_norm: float, *, clip: bool = True) -> tuple[Array
         return unit * np.minimum(safe / data_norm, SLACK / norm), usable
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, eq=False)
 class Records:
     """Rows of norm at most LARGEST_NORM (zeros for records that cannot be used), and a target a score."""
 
