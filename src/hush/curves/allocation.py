@@ -144,7 +144,7 @@ class AllocationPair(Pair):
         return (low / near if order >= 1.25 else 0.0), (high / near if order <= 501 else math.inf)
 
     def curve(self) -> RenyiCurve:
-        return RenyiCurve.of(lambda order: self.renyi(order)[1], self.shift**2 / 2 * (1 + 4 * UNIT))
+        return RenyiCurve.each(lambda order: self.renyi(order)[1], self.shift**2 / 2 * (1 + 4 * UNIT))
 
     def enclosure(self) -> tuple[Pair, Pair]:
         below, above = _tables(self.mean)

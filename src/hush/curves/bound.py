@@ -6,6 +6,7 @@ import math
 from dataclasses import dataclass
 
 from hush.curves.relation import Relation
+from hush.errors import Contradiction
 
 
 @dataclass(frozen=True)
@@ -23,6 +24,10 @@ class Bound:
     epsilon: float | None = None
     relation: Relation | None = None
     route: str = ""
+
+    def __post_init__(self) -> None:
+        if not self.lower <= self.upper:  # so too if one of them is no number
+            raise Contradiction(self.lower, self.upper)
 
     @property
     def width(self) -> float:

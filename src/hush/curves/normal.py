@@ -105,7 +105,7 @@ class NormalPair(Pair):
         if self.distance is not None:
             return RenyiCurve.linear(self.distance * self.distance / 2)
         farthest = max(abs(a - b) for a, _ in self.above for b, _ in self.below)
-        return RenyiCurve.of(lambda order: self.renyi(order)[1], farthest * farthest / 2)
+        return RenyiCurve.each(lambda order: self.renyi(order)[1], farthest * farthest / 2)
 
     def log_absolute_chi(self, orders: Array) -> Array:
         if self.distance is None:

@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from hush.curves.bound import Bound
-from hush.curves.pair import CUT_OFF, Pair, agreed_epsilon, agreed_log_delta
+from hush.curves.pair import CUT_OFF, Pair, agreed_epsilon, agreed_log_delta, known
 from hush.curves.product import Product
 from hush.curves.relation import Relation
 from hush.curves.renyi import RenyiCurve
@@ -197,13 +197,14 @@ class Mechanism(ABC):
             else:
                 a, b = pair.epsilon(log_delta, tolerance, low)
                 members = self._members(removed, added)
-                known = [m for m in members if delta >= CUT_OFF or not m.cut]
+                usable = [m for m in members if delta >= CUT_OFF or not m.cut]
                 if members != (pair,):
                     a = 0.0
-                    for member in known:
+                    for member in usable:
                         a = max(a, member.epsilon(log_delta, tolerance, a)[0])
                     a, b = agreed_epsilon(a, min(b, self._other_curve(removed, added).epsilon_at(log_delta)))
-                a = a if known else 0.0
+                a = a if usable else 0.0
+            a, b = known((a, b))
             low, high = max(low, a), max(high, b)
         if route == "pair" and low == 0 and high > 0:
             route = "pair, upper bound only"
@@ -274,6 +275,7 @@ class Mechanism(ABC):
                     a, b = agreed_log_delta(a, min(b, self._other_curve(removed, added).log_delta(epsilon=epsilon)))
                 else:
                     a = self._clear(a, pair)
+            a, b = known((a, b))
             low, high = max(low, a), max(high, b)
         return low, high, route
 
@@ -321,6 +323,7 @@ class Mechanism(ABC):
             if members != (pair,):
                 found = [profile_to_tradeoff((m.swap() if name == "add" else m).profile(), rate) for m in members]
                 b = min((upper for _, upper in found), default=1 - rate)
+            a, b = known((a, b))
             low, high = min(low, a), min(high, b)
         return Bound(low, high, "false negative rate", relation=self.relation, route=route)
 
