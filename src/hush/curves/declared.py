@@ -22,7 +22,7 @@ RISING = "divergences that do not fall as the order grows"
 ROUNDING = 1e-12
 """Errors of the logarithm of a moment; a divergence is that over order - 1, and so has this over order - 1."""
 NOISE = 1e-7
-"""A divergence may fall by this share: quadrature is no better. Each value is a bound on its own, so this is no risk."""
+"""A divergence may fall by this share, as quadrature is no better. Each value is a bound on its own: no risk."""
 NEAR_ONE = 1 + 1e-6
 """Stands for order 1 where a formula has no value there: divergences grow with the order."""
 

@@ -19,6 +19,7 @@ from hush.errors import Contradiction, NotCovered
 from hush.numerics.grid import cell_masses
 from hush.numerics.law import UNIT, Array, Law
 from hush.numerics.logspace import log1p
+from hush.numerics.orders import LARGEST_ORDER
 from hush.numerics.roots import decreasing_root
 
 ROUNDING = 1e-5
@@ -140,7 +141,7 @@ class Pair(ABC):
             slack = 1e-12 * (abs(tilt.mean) + tilt.deviation)
             return max(tilt.mean - slack, 0.0), tilt.mean + slack
         c = order - 1
-        if law.cost(c, 0.0, 60.0) > 2_000_000:  # divergences grow with the order
+        if c > LARGEST_ORDER or law.cost(c, 0.0, 60.0) > 2_000_000:  # divergences grow with the order
             return 0.0, self.max_loss
         tilt = law.tilt(c, accuracy=60.0)
         slack = tilt.log_moment_error + 4 * UNIT * abs(tilt.log_moment)

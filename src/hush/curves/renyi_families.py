@@ -16,6 +16,8 @@ from hush.numerics.law import UNIT, Array
 PARTITION = "A log-partition"
 FLAT = 1e-9
 """A log-partition that bends down by no more than this is taken to be rounded: a user's may have few digits."""
+LARGEST_ORDER = 1e12
+"""Past this the largest loss stands for the divergence, which is below it by less than 1e-9."""
 ENTRIES = 1 << 18
 """Orders times losses that are evaluated at once."""
 
@@ -58,7 +60,7 @@ def finite(losses: Array, log_q: Array, only_q: float = 0.0, blur: float = 0.0) 
         values = np.full(len(orders), largest)
         if np.any(orders == 1):
             values[orders == 1] = min((_mean(losses, log_q) + only_q) * (1 + 64 * UNIT + 8 * blur), largest)
-        inner = np.flatnonzero((orders > 1) & np.isfinite(orders))
+        inner = np.flatnonzero((orders > 1) & (orders <= LARGEST_ORDER))
         for rows in np.array_split(inner, 1 + len(inner) * len(losses) // ENTRIES):
             a = orders[rows]
             total = np.logaddexp.reduce(log_q + _log_power_rest(losses, a[:, None]), axis=1)
