@@ -44,7 +44,9 @@ def renyi_to_log_delta(order: Number, divergence: Number, epsilon: float) -> Num
     0.101642414...
     """
     _check_order(order)
-    return _plain(np.minimum(0.0, _spent(order, divergence, epsilon) - np.log(order - 1) + order * np.log1p(-1 / order)))
+    return _plain(
+        np.minimum(0.0, _spent(order, divergence, epsilon) - np.log(order - 1) + order * np.log1p(-1 / order))
+    )
 
 
 def renyi_to_log_delta_mironov(order: Number, divergence: Number, epsilon: float) -> Number:

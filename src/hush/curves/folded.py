@@ -12,9 +12,9 @@ from scipy import special
 from hush.curves.finite import FinitePair
 from hush.curves.mixed import Mixed
 from hush.curves.pair import Interval, Pair, Share
+from hush.curves.renyi import RenyiCurve
 from hush.curves.table import tabulate
 from hush.errors import NotCovered
-from hush.curves.renyi import RenyiCurve
 from hush.numerics.half_normals import HalfNormals
 from hush.numerics.law import UNIT, Array, Law
 

@@ -16,7 +16,7 @@ from hush.curves.product import Product
 from hush.curves.relation import Relation
 from hush.curves.renyi import RenyiCurve
 from hush.curves.several import Largest
-from hush.curves.tradeoff import profile_to_tradeoff
+from hush.curves.tradeoff import complement, profile_to_tradeoff
 from hush.errors import InvalidParameter, NotCovered
 from hush.mechanisms.checks import delta_in_range, number
 
@@ -309,7 +309,7 @@ class Mechanism(ABC):
         0.7404...
         """
         rate = number("tradeoff", "0 <= false_positive_rate <= 1", 0.0, 1.0, false_positive_rate=false_positive_rate)
-        low, high, route = 1 - rate, 1 - rate, "pair"
+        (low, high), route = complement(rate), "pair"
         for name, removed, added in self.neighbours():
             try:
                 pair = self.pair(removed, added)
@@ -322,7 +322,7 @@ class Mechanism(ABC):
             a, b = profile_to_tradeoff((pair.swap() if name == "add" else pair).profile(), rate)
             if members != (pair,):
                 found = [profile_to_tradeoff((m.swap() if name == "add" else m).profile(), rate) for m in members]
-                b = min((upper for _, upper in found), default=1 - rate)
+                b = min((upper for _, upper in found), default=complement(rate)[1])
             a, b = known((a, b))
             low, high = min(low, a), min(high, b)
         return Bound(low, high, "false negative rate", relation=self.relation, route=route)
