@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from hush.curves.bound import Bound
+from hush.curves.bound import Bound, delta_of
 from hush.curves.pair import CUT_OFF, Pair, agreed_epsilon, agreed_log_delta, known
 from hush.curves.product import Product
 from hush.curves.relation import Relation
@@ -234,10 +234,7 @@ class Mechanism(ABC):
         0.2211992...
         """
         bound = self.log_delta(epsilon=epsilon, tolerance=tolerance)
-        low = math.exp(bound.lower)
-        high = math.exp(bound.upper)
-        if high == 0 and bound.upper > -math.inf:
-            high = math.ulp(0.0)
+        low, high = math.exp(bound.lower), delta_of(bound.upper)
         return Bound(low, high, "delta", epsilon=bound.epsilon, relation=self.relation, route=bound.route)
 
     @staticmethod

@@ -13,7 +13,7 @@ from hush.curves.routes import QUICK, ContourRoute, GridRoute, Laws, RenyiRoute
 from hush.curves.shuffled import ShuffledPair, clone_closed_form
 from hush.errors import HushError, NotCovered
 from hush.mechanisms.mechanism import Counts, Mechanism
-from hush.questions.rounding import rounded_down, rounded_up
+from hush.numerics.rounding import rounded_down, rounded_up
 
 TOLERANCE = 1e-6
 

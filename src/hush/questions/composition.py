@@ -74,7 +74,7 @@ class Compositions:
 
     def table(self) -> list[list[str]]:
         """A head, then one row for each count; numbers rounded up."""
-        from hush.questions.rounding import rounded_up
+        from hush.numerics.rounding import rounded_up
 
         head = ["times", *self.methods]
         body = [[str(k), *(rounded_up(self.upper(m, k), 5) for m in self.methods)] for k in self.times]

@@ -7,8 +7,8 @@ import math
 from hush.errors import InvalidParameter, NotCovered
 from hush.mechanisms.checks import delta_in_range
 from hush.mechanisms.mechanism import Mechanism, require
+from hush.numerics.rounding import rounded_up
 from hush.questions.explain import assumptions
-from hush.questions.rounding import rounded_up
 
 FALSE_POSITIVES = 0.01
 
