@@ -155,7 +155,7 @@ def _answer(mechanism: Mechanism, bound: Bound, where: str, hint: str) -> str:
     lines = [
         f"{bound.quantity} {_headline(bound)} {where}".rstrip(),
         f"  certified  {rounded_down(bound.lower, 10)} to {rounded_up(bound.upper, 10)}",
-        f"  relation   {mechanism.relation.words}",
+        f"  relation   {mechanism.compared}",
         f"  mechanism  {mechanism}",
         *([f"  hint       {hint}"] if hint else []),
     ]

@@ -71,6 +71,19 @@ class Bound:
             shared = "-" + _shared(-self.upper, -self.lower)
         return shared if len(shared) > 1 else self._both()
 
+    def reported(self, digits: int) -> str:
+        """The upper end for people, rounded up; with the lower end beside it where that is far off.
+
+        >>> Bound(5.99, 20.5623).reported(4), Bound(2.0, 2.0).reported(4), Bound(0.0, 3.0).reported(4)
+        ('= 20.57 (certified: 5.99 to 20.57)', '= 2', '<= 3 (an upper bound only)')
+        """
+        upper = rounded_up(self.upper, digits)
+        if not self.wide:
+            return f"= {upper}"
+        if self.lower == 0 or math.isinf(self.lower):
+            return f"<= {upper} (an upper bound only)"
+        return f"= {upper} (certified: {rounded_down(self.lower, digits)} to {upper})"
+
     def _both(self) -> str:
         """Both ends, rounded outwards to two digits more than they share."""
         size = max(abs(self.lower), abs(self.upper))

@@ -106,6 +106,25 @@ class Mechanism(ABC):
         return frozenset()
 
     @property
+    def together(self) -> frozenset[int]:
+        """How many records change at once between neighbours; several numbers where parts count differently."""
+        return frozenset([1])
+
+    @property
+    def compared(self) -> str:
+        """Which datasets are neighbours, in words.
+
+        >>> import hush
+        >>> hush.Gaussian(1.0).compared, hush.Gaussian(1.0).group(3).compared
+        ('add or remove one record', 'add or remove up to 3 records at once')
+        """
+        if self.together == {1}:
+            return self.relation.words
+        many = " or ".join(str(size) for size in sorted(self.together))
+        apart = ", each part with its own number" if len(self.together) > 1 else ""
+        return self.relation.words.replace("one record", f"up to {many} records at once{apart}")
+
+    @property
     def no_secret_sample(self) -> str:
         """Why no sample is secret, or exchangeable, once this ran on it; empty where one may be."""
         return ""

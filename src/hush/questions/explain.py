@@ -34,7 +34,7 @@ def explain(mechanism: Mechanism, *, delta: float) -> str:
         "Derivation",
         *(f"  {line}" for line in _tree(step)),
         "",
-        f"Relation: {mechanism.relation.words}",
+        f"Relation: {mechanism.compared}",
         "",
         "Assumptions",
         *(f"  - {assumption}" for assumption in assumptions(step)),
