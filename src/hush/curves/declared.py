@@ -25,6 +25,8 @@ NOISE = 1e-7
 """A divergence may fall by this share, as quadrature is no better. Each value is a bound on its own: no risk."""
 NEAR_ONE = 1 + 1e-6
 """Stands for order 1 where a formula has no value there: divergences grow with the order."""
+PROBES = np.array([2.0, 32.0, 1024.0])
+"""Orders that are asked beside infinity, as the answer there may be the only one that is used."""
 
 
 class Proven:
@@ -59,11 +61,13 @@ class Declared:
 
     def __call__(self, orders: Array) -> Array:
         values = self._checked(orders)
+        self._remember(orders, values)
+        if np.any(np.isinf(orders) & np.isfinite(values)):  # a bound on all orders: do some of them contradict it?
+            self._remember(PROBES, self._checked(PROBES))
         unknown = np.isnan(values)
         values[unknown] = math.inf
         if np.any(unknown & (orders == 1)):
             values[unknown & (orders == 1)] = self._checked(np.array([NEAR_ONE]))
-        self._remember(orders, values)
         return values
 
     def _checked(self, orders: Array) -> Array:
@@ -77,7 +81,7 @@ class Declared:
         return np.maximum(values, 0.0)
 
     def _remember(self, orders: Array, values: Array) -> None:
-        """Compare with what was said before; infinity is no statement."""
+        """Compare with what was said before; infinity and NaN are no statement."""
         said = np.isfinite(values)
         known = np.concatenate([self._orders, orders[said]])
         place = np.argsort(known, kind="stable")

@@ -48,10 +48,10 @@ def _protected(mechanism: Mechanism, unit: str) -> str:
 def _guarantee(bound: Bound, delta: float, protected: str) -> str:
     if bound.upper == math.inf:
         return f"It is not differentially private at delta = {delta:g}: no finite epsilon holds there."
-    upper = rounded_up(bound.upper, 4)
-    beside = ""
+    upper, beside = rounded_up(bound.upper, 4), ""
     if bound.wide:
-        beside = f"; the least that holds is between {rounded_down(bound.lower, 4)} and that"
+        lower = rounded_down(bound.lower, 4)
+        beside = f"; the least that holds is between {lower} and that" if bound.lower > 0 else "; an upper bound only"
     return f"It is differentially private for {protected}: epsilon = {upper} (rounded up{beside}) at delta = {delta:g}."
 
 
