@@ -9,7 +9,8 @@ import numpy as np
 import pytest
 
 import hush
-from hush.curves.pair import Pair, agreed_epsilon, agreed_log_delta, known
+from hush.curves.finite import FinitePair
+from hush.curves.pair import Interval, agreed_epsilon, agreed_log_delta, known
 from hush.errors import Contradiction, InvalidParameter
 from hush.mechanisms.posterior import exponential_family
 
@@ -149,17 +150,22 @@ def test_no_log_partition(wrong: Callable[[np.ndarray], np.ndarray]) -> None:
         exponential_family(wrong, neighbouring=[((1.0,), (0.0,))]).epsilon(delta=DELTA)
 
 
-class Broken(hush.Gaussian):
-    """A user's mechanism whose pair knows no numbers."""
+class NoNumbers(FinitePair):
+    """A user's pair that knows no numbers."""
 
-    def at(self, removed: int, added: int) -> Pair:
-        pair = super().at(removed, added)
-        object.__setattr__(pair, "log_delta", lambda *_: (math.nan, math.nan))
-        object.__setattr__(pair, "epsilon", lambda *_: (0.0, math.nan))
-        return pair
+    def log_delta(self, epsilon: float, tolerance: float = 1e-9) -> Interval:
+        return math.nan, math.nan
+
+    def epsilon(self, log_delta: float, tolerance: float = 1e-9, floor: float = 0.0) -> Interval:
+        return 0.0, math.nan
+
+    def swap(self) -> NoNumbers:
+        return self
 
 
 def test_a_pair_that_is_no_number() -> None:
+    pair = NoNumbers(np.array([-1.0, 1.0]), np.array([0.25, 0.75]))
+    broken = hush.FromPair(pair, pair)
     for ask in (
         lambda m: m.epsilon(delta=DELTA),
         lambda m: m.log_delta(epsilon=1.0),
@@ -167,7 +173,7 @@ def test_a_pair_that_is_no_number() -> None:
         lambda m: m.tradeoff(false_positive_rate=0.1),
         lambda m: m.advantage(),
     ):
-        for mechanism in (Broken(1.0), Broken(1.0).beside(hush.Gaussian(3.0)), hush.Gaussian(3.0).beside(Broken(1.0))):
+        for mechanism in (broken, broken.beside(hush.Gaussian(3.0)), hush.PureDP(3.0).beside(broken)):
             with pytest.raises(Contradiction):
                 ask(mechanism)
 

@@ -7,6 +7,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Callable
+from typing import Any
 
 import numpy as np
 
@@ -132,10 +133,10 @@ def _asked(divergence: Callable[[float], float], order: float) -> float:
         raise InvalidParameter(WHO, RULE, order=order, raised=repr(failure)) from failure
 
 
-def _number(value: object) -> float:
+def _number(value: Any) -> float:
     if isinstance(value, bool | np.bool_ | str | bytes) or np.iscomplexobj(value):
         raise TypeError("no real number")
-    return float(value)  # type: ignore[arg-type]
+    return float(value)
 
 
 def numbers(function: Function, rows: Array, who: str, rule: str) -> Array:
