@@ -4,7 +4,7 @@ HushError
 |-- InvalidParameter   a value breaks a stated rule: the message has field, rule and value
 |-- NotCovered         no theorem is known for this; the message says which one is missing, and what is covered
 |-- NotInstalled       an optional package is missing; the message says how to get it
-`-- Contradiction      two certificates exclude each other: a fault in hush, which gives no answer then
+`-- Contradiction      two certificates exclude each other, or one is no number: a fault in hush, which gives no answer
 
 """
 
@@ -46,7 +46,7 @@ class NotInstalled(HushError):
 
 
 class Contradiction(HushError):
-    """A lower bound is above an upper one by more than rounding: one of them is wrong, so neither is returned.
+    """A lower bound is above an upper one by more than rounding, or is no number: neither is returned.
 
     >>> raise Contradiction(2.0, 1.0)
     Traceback (most recent call last):

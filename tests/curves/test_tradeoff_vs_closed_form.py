@@ -4,6 +4,8 @@ from __future__ import annotations
 
 import math
 
+import mpmath
+import numpy as np
 import pytest
 from scipy import special
 
@@ -75,3 +77,32 @@ def test_randomized_response() -> None:
     mechanism = hush.RandomizedResponse(epsilon=epsilon, relation=Relation.REPLACE)
     bound = mechanism.tradeoff(false_positive_rate=rate)
     assert bound.lower - 1e-9 <= rate <= bound.upper + 1e-9
+
+
+def test_rounding_at_every_rate_vs_mpmath() -> None:
+    """Phi(z(1 - rate) - 1/noise) in sixty digits, for rates down to 1e-300."""
+    random = np.random.default_rng(7)
+    cases = [(10.78, 5.96e-15), (0.04, 6.4e-201), (0.0475, 2.2e-135), (50.0, 1e-310), (0.03, 1e-308)]
+    for k in range(150):
+        cases.append((float(10 ** random.uniform(-2, 3)), float(10 ** -(random.uniform(0, 300 if k % 2 else 20)))))
+    with mpmath.workdps(60):
+        for noise, rate in cases:
+            bound = hush.Gaussian(noise).tradeoff(false_positive_rate=rate)
+            true = mpmath.ncdf(_quantile(rate) - 1 / mpmath.mpf(noise))
+            assert mpmath.mpf(bound.lower) <= true <= mpmath.mpf(bound.upper), (noise, rate)
+            if 1e-3 < true < 1 - 1e-9:
+                assert bound.upper - bound.lower < 1e-3
+
+
+def _quantile(rate: float) -> mpmath.mpf:
+    """Where a normal exceeds with this chance."""
+    start = math.sqrt(max(-2 * math.log(rate) - 2, 0.01)) if rate < 0.4 else 0.0
+    return mpmath.findroot(lambda x: mpmath.log(mpmath.ncdf(-x)) - mpmath.log(rate), start)
+
+
+def test_nothing_released_is_one_minus_the_rate() -> None:
+    for rate in (0.0, 0.1, 0.3, 1e-17, 0.5, 1.0):
+        bound = hush.Gaussian(1.0).repeat(0).tradeoff(false_positive_rate=rate)
+        with mpmath.workdps(60):
+            assert mpmath.mpf(bound.lower) <= 1 - mpmath.mpf(rate) <= mpmath.mpf(bound.upper)
+        assert bound.upper - bound.lower < 3e-15

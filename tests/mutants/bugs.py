@@ -108,6 +108,23 @@ def _all(records: int) -> tuple[float, ...]:
     return (0.0,) * records + (1.0,)
 
 
+def plain_laplace(order: float) -> float:
+    """A Rényi function with no value at order infinity."""
+    from tests.curves.test_declared_curves import plain_laplace
+
+    return plain_laplace(order)
+
+
+def no_number_passes(patch: Patch) -> None:
+    """Values of a Rényi function and ends of intervals are not looked at: min and max drop what is no number."""
+    from hush.curves import declared
+
+    patch.setattr(declared.Declared, "__call__", lambda self, orders: self._function(orders))
+    patch.setattr(declared.Proven, "__call__", lambda self, orders: self._function(orders))
+    patch.setattr("hush.mechanisms.mechanism.known", lambda ends: ends)
+    patch.setattr(hush.Bound, "__post_init__", lambda self: None)
+
+
 def count_ignored(patch: Patch) -> None:
     patch.setattr(hush.Repeat, "pair", lambda self, removed, added: self.inner.pair(removed, added))
 

@@ -20,6 +20,12 @@ def published() -> None:
 
 MUTANTS = [
     Mutant("one direction only", bugs.one_direction, published),
+    Mutant(
+        "a NaN that passes",
+        bugs.no_number_passes,
+        "tests.curves.test_declared_curves:test_a_formula_without_a_value_at_the_limits",
+        (bugs.plain_laplace,),
+    ),
     Mutant("count ignored", bugs.count_ignored, f"{GOLDEN}:test_randomized_response_counts"),
     Mutant("rate rounded down", bugs.thinned(lambda rate: int(rate * 2**20) / 2**20), published),
     Mutant("one sample amplified twice", bugs.thinned(lambda rate: rate**2), published),

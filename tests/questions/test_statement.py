@@ -10,7 +10,7 @@ from hypothesis import strategies as st
 
 import hush
 from hush import statement
-from hush.questions.rounding import rounded_down, rounded_up
+from hush.numerics.rounding import rounded_down, rounded_up
 
 TRAINING = hush.Gaussian(1.0).on(hush.Poisson(rate=0.01)).repeat(10_000)
 
@@ -57,7 +57,7 @@ def test_the_relation_is_the_mechanisms_own() -> None:
 
 def test_without_a_pair_the_attacker_is_bounded_by_the_curve() -> None:
     text = statement(hush.ZCDP(0.1), delta=1e-5)
-    assert "epsilon = 1.915 (rounded up)" in text
+    assert "epsilon = 1.915 (rounded up; an upper bound only)" in text
     # Gaussian noise is such a mechanism: its own attacker does no better than what the curve allows
     attained = 1 - hush.GaussianDP(math.sqrt(0.2)).tradeoff(false_positive_rate=0.01).upper
     assert "recognises the record at most 3.51% of the time" in text
@@ -98,3 +98,47 @@ def test_rounding_keeps_its_side(value: float, digits: int) -> None:
 )
 def test_rounded_text(value: float, up: str, down: str) -> None:
     assert (rounded_up(value, 4), rounded_down(value, 4)) == (up, down)
+
+
+@pytest.mark.parametrize(
+    ("mechanism", "size"),
+    [
+        (hush.Gaussian(1.0).group(3), 3),
+        (hush.Gaussian(1.0).group(3).group(2), 6),
+        (hush.Gaussian(1.0).group(3).repeat(4), 3),
+        (hush.Gaussian(1.0).group(3).on(hush.Poisson(rate=0.1)), 3),
+        (hush.Gaussian(1.0).group(2).on(hush.Poisson(rate=0.1)).repeat(2).group(2), 4),
+        (hush.Gaussian(1.0).group(3).then(hush.Gaussian(2.0).group(3).repeat(2)), 3),
+        (hush.Gaussian(1.0).group(3).under(hush.Relation.REPLACE), 3),
+    ],
+)
+def test_groups_are_not_single_records(mechanism: hush.Mechanism, size: int) -> None:
+    text = statement(mechanism, delta=1e-5, unit="patient")
+    assert f"private for every group of up to {size} patients" in text
+    assert f"up to {size} patients at once" in text
+    assert "single" not in text
+    assert "One patient" not in text
+    assert "recognises the group" in text
+
+
+def test_parts_that_count_records_differently() -> None:
+    text = statement(hush.Gaussian(1.0).group(3).then(hush.Laplace(1.0)), delta=1e-5)
+    assert "counts 1 or 3 of them at most" in text
+    assert "single" not in text
+
+
+def test_wide_intervals_are_told() -> None:
+    shuffled = hush.Gaussian(1.0).on(hush.ShuffledBatches(steps=10)).repeat(2)
+    assert "epsilon = 6.573 (rounded up; the least that holds is between 6.341 and that)" in statement(
+        shuffled, delta=1e-5
+    )
+    assert "(rounded up; an upper bound only)" in statement(hush.ZCDP(0.1), delta=1e-5)
+    assert "(rounded up)" in statement(hush.Gaussian(1.0), delta=1e-5)
+
+
+def test_a_plan_shows_the_interval() -> None:
+    plan = hush.train_plan(
+        examples=100, batch_size=10, epochs=2, noise_multiplier=1.0, delta=1e-5, scheme=hush.ShuffledBatches
+    )
+    assert plan.bound == plan.mechanism.epsilon(delta=1e-5)
+    assert "epsilon = 6.57298 (certified: 6.34146 to 6.57298) at delta" in str(plan)

@@ -10,7 +10,7 @@ import hush
 from hush.curves.bound import Bound
 from hush.errors import InvalidParameter
 from hush.mechanisms.mechanism import Mechanism
-from hush.questions.rounding import rounded_down, rounded_up
+from hush.numerics.rounding import rounded_down, rounded_up
 
 OVER = {"noise": (0.05, 10_000.0), "rate": (1e-9, 1.0), "steps": (1, 10**12)}
 """Where calibrate searches unless told."""
@@ -155,7 +155,7 @@ def _answer(mechanism: Mechanism, bound: Bound, where: str, hint: str) -> str:
     lines = [
         f"{bound.quantity} {_headline(bound)} {where}".rstrip(),
         f"  certified  {rounded_down(bound.lower, 10)} to {rounded_up(bound.upper, 10)}",
-        f"  relation   {mechanism.relation.words}",
+        f"  relation   {mechanism.compared}",
         f"  mechanism  {mechanism}",
         *([f"  hint       {hint}"] if hint else []),
     ]

@@ -19,14 +19,14 @@ def bar(plan: TrainPlan, console: Any = None) -> Iterator[Callable[[Any], None]]
     >>> with bar(plan) as show:
     ...     print(callable(show))
     True
-    epsilon 0.441... at delta 0.001 (whole plan)...
+    epsilon = 0.441... at delta 0.001 (whole plan)...
     """
     try:
         from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn, TimeRemainingColumn
     except ImportError:
         raise NotInstalled("A progress bar", "rich", "app") from None
     columns = TextColumn("{task.description}"), BarColumn(), MofNCompleteColumn(), TimeRemainingColumn()
-    words = f"epsilon {plan.epsilon:.4g} at delta {plan.delta:g} (whole plan)"
+    words = f"epsilon {plan.bound.reported(4)} at delta {plan.delta:g} (whole plan)"
     with Progress(*columns, console=console) as shown:
         task = shown.add_task(words, total=plan.steps)
 

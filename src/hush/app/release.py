@@ -12,7 +12,7 @@ from typing import Any
 import hush
 from hush import releases
 from hush.errors import InvalidParameter
-from hush.questions.rounding import rounded_down, rounded_up
+from hush.numerics.rounding import rounded_down, rounded_up
 from hush.questions.strict_json import from_number
 from hush.releases.query import Query
 from hush.releases.tables import Progress

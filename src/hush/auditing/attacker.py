@@ -7,6 +7,7 @@ from dataclasses import dataclass
 
 from hush.auditing.claims import least_false_negatives
 from hush.curves.bound import Bound
+from hush.curves.pair import known
 from hush.errors import NotCovered
 from hush.mechanisms.checks import number
 from hush.mechanisms.mechanism import Mechanism, require
@@ -74,7 +75,7 @@ class Attacker:
         low = high = min(belief, 1 - belief)
         for name, removed, added in self.mechanism.neighbours():
             pair = self.mechanism.pair(removed, added)
-            below, above = (pair.swap() if name == "add" else pair).log_delta(threshold)
+            below, above = known((pair.swap() if name == "add" else pair).log_delta(threshold))
             low, high = min(low, belief * -math.expm1(above)), min(high, belief * -math.expm1(below))
             try:
                 attained = self.mechanism.attained(removed, added, alone=True) == (pair,)

@@ -10,9 +10,9 @@ from functools import cached_property
 from scipy import special
 
 from hush.auditing.claims import Claim
+from hush.numerics.rounding import rounded_down
 from hush.questions import chart
 from hush.questions.drawing import Axis, Chart, Line, Stroke
-from hush.questions.rounding import rounded_down
 
 
 @dataclass(frozen=True)

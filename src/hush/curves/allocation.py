@@ -40,6 +40,8 @@ DOUBT = 1e-3
 """Width of log delta from which simpler bounds are asked too."""
 SMALLEST_STEP = 1e-15
 """Of a walk from an epsilon that may be zero."""
+FAR_OFF = 1e15
+"""Past this epsilon the floats are so far apart that only the plain pair is asked, which dominates."""
 
 
 @dataclass(frozen=True)
@@ -83,6 +85,8 @@ class AllocationPair(Pair):
         raise NotCovered("the tails of an allocation's loss are known through its profile")
 
     def log_delta(self, epsilon: float, tolerance: float = 1e-9) -> Interval:
+        if epsilon > FAR_OFF:
+            return -math.inf, self.plain.log_delta(epsilon)[1]
         loss = np.array([-epsilon if self.reverse else epsilon])
         low, high = (float(end[0]) for end in log_values(self.mean, loss, 0.01 * tolerance))
         if self.reverse:
@@ -90,7 +94,8 @@ class AllocationPair(Pair):
         if epsilon < 0:
             floor = math.log(-math.expm1(epsilon))
             low, high = (float(np.logaddexp(end, floor)) for end in (low, high))
-        return low - 8 * UNIT, min(high + 8 * UNIT, 0.0)
+        slack = 8 * UNIT * (1 + abs(epsilon) + (abs(high) if high > -math.inf else 0.0))
+        return low - slack, min(high + slack, 0.0)
 
     def epsilon(self, log_delta: float, tolerance: float = 1e-9, floor: float = 0.0) -> Interval:
         """A coarse profile finds the place, a fine one is asked there only."""
@@ -144,7 +149,7 @@ class AllocationPair(Pair):
         return (low / near if order >= 1.25 else 0.0), (high / near if order <= 501 else math.inf)
 
     def curve(self) -> RenyiCurve:
-        return RenyiCurve.of(lambda order: self.renyi(order)[1], self.shift**2 / 2 * (1 + 4 * UNIT))
+        return RenyiCurve.each(lambda order: self.renyi(order)[1], self.shift**2 / 2 * (1 + 4 * UNIT))
 
     def enclosure(self) -> tuple[Pair, Pair]:
         below, above = _tables(self.mean)

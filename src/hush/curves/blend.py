@@ -8,7 +8,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from hush.curves.pair import Interval, Pair, invert
+from hush.curves.pair import Interval, Pair, invert, known
 from hush.numerics.law import UNIT, Array, Law
 from hush.numerics.weighted import Weighted
 
@@ -97,11 +97,11 @@ class Blend(Pair):
 
     @property
     def max_loss(self) -> float:
-        return max(0.0, *(pair.max_loss for pair, _ in self.parts)) if self.parts else 0.0
+        return float(np.max([0.0, *(pair.max_loss for pair, _ in self.parts)]))
 
     def renyi(self, order: float) -> Interval:
         """log of the mean of e^{(order-1) D_k} over the parts: a sample that is not secret amplifies only this."""
-        found = [(pair.renyi(order), weight) for pair, weight in self.parts]
+        found = [(known(pair.renyi(order)), weight) for pair, weight in self.parts]
         if order == math.inf:
             return max((low for (low, _), _ in found), default=0.0), max((high for (_, high), _ in found), default=0.0)
         low, high = (renyi_blend([(ends[side], weight) for ends, weight in found], order) for side in (0, 1))

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+import sys
 from typing import Any, TypeAlias
 
 import numpy as np
@@ -43,8 +44,9 @@ def renyi_to_log_delta(order: Number, divergence: Number, epsilon: float) -> Num
     0.101642414...
     """
     _check_order(order)
-    spent = (order - 1) * (divergence - epsilon)
-    return _plain(np.minimum(0.0, spent - np.log(order - 1) + order * np.log1p(-1 / order)))
+    return _plain(
+        np.minimum(0.0, _spent(order, divergence, epsilon) - np.log(order - 1) + order * np.log1p(-1 / order))
+    )
 
 
 def renyi_to_log_delta_mironov(order: Number, divergence: Number, epsilon: float) -> Number:
@@ -54,7 +56,13 @@ def renyi_to_log_delta_mironov(order: Number, divergence: Number, epsilon: float
     0.406569659...
     """
     _check_order(order)
-    return _plain(np.minimum(0.0, (order - 1) * (divergence - epsilon)))
+    return _plain(np.minimum(0.0, _spent(order, divergence, epsilon)))
+
+
+def _spent(order: Number, divergence: Number, epsilon: float) -> Number:
+    """(order - 1) (divergence - epsilon); a logarithm below all floats is the least float, as delta is not 0."""
+    with np.errstate(over="ignore"):
+        return np.maximum((order - 1) * (divergence - epsilon), -sys.float_info.max)
 
 
 def renyi_to_tradeoff(order: Number, divergence: Number, rate: float) -> Number:

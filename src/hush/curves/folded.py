@@ -12,6 +12,7 @@ from scipy import special
 from hush.curves.finite import FinitePair
 from hush.curves.mixed import Mixed
 from hush.curves.pair import Interval, Pair, Share
+from hush.curves.renyi import RenyiCurve
 from hush.curves.table import tabulate
 from hush.errors import NotCovered
 from hush.numerics.half_normals import HalfNormals
@@ -104,6 +105,11 @@ class FoldedNormals(Pair):
 
     def log_delta(self, epsilon: float, tolerance: float = 1e-9) -> Interval:
         return folded_log_delta(self.base, self.rate, epsilon, tolerance)
+
+    def curve(self) -> RenyiCurve:
+        """The base is its own mirror too, and dominates: its line lies above."""
+        slope = self.distance * self.distance / 2
+        return RenyiCurve.each(lambda order: min(self.renyi(order)[1], slope * order), slope)
 
     def law(self) -> Law:
         pieces = tuple(HalfNormals(self.distance, self.rate, upper) for upper in (True, False))

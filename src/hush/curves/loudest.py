@@ -17,6 +17,8 @@ from hush.numerics.law import Array, Law
 CELLS = 300
 ROUNDING = 1e-11
 """Relative error of a cell's mass: a difference of two tails, each of T factors."""
+DEEPEST = -690.0
+"""Floats lose the tails of normals below e^this: an event that is rarer than that shows nothing."""
 
 
 @dataclass(frozen=True)
@@ -46,6 +48,7 @@ class LoudestNormals(Pair):
             with np.errstate(divide="ignore", invalid="ignore"):
                 if self.loud > self.quiet:
                     p, q = np.log(-np.expm1(p)), np.log(-np.expm1(q))
+                    q = np.where(q < DEEPEST, math.nan, q)
                 # P - e^eps Q = P (1 - e^{eps + log Q - log P})
                 value = p + np.log(np.maximum(-np.expm1(np.minimum(epsilon + q - p, 0.0)), 0.0))
             value = np.where(np.isnan(value), -math.inf, value)

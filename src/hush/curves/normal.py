@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+import sys
 from dataclasses import dataclass
 from functools import cache, cached_property
 
@@ -19,6 +20,8 @@ from hush.numerics.roots import decreasing_root
 
 Mixture = tuple[tuple[float, float], ...]
 """(shift in standard deviations, weight), shifts increasing."""
+FARTHEST = 1e150
+"""Past this the square of a quantile leaves the floats."""
 
 
 @dataclass(frozen=True)
@@ -105,7 +108,8 @@ class NormalPair(Pair):
         if self.distance is not None:
             return RenyiCurve.linear(self.distance * self.distance / 2)
         farthest = max(abs(a - b) for a, _ in self.above for b, _ in self.below)
-        return RenyiCurve.of(lambda order: self.renyi(order)[1], farthest * farthest / 2)
+        slope = farthest * farthest / 2
+        return RenyiCurve.each(lambda order: min(self.renyi(order)[1], slope * order), slope)
 
     def log_absolute_chi(self, orders: Array) -> Array:
         if self.distance is None:
@@ -250,6 +254,8 @@ def gaussian_log_delta(epsilon: float, shift: float) -> Interval:
     """
     u = (epsilon / shift - shift / 2) / math.sqrt(2)
     v = (epsilon / shift + shift / 2) / math.sqrt(2)
+    if u > FARTHEST:  # P(L > epsilon) alone is at most e^{-u^2}
+        return -math.inf, max(-u * u * (1 - 1e-9), -sys.float_info.max)
     input_error = 4 * UNIT * (abs(epsilon / shift) + shift)
     if u < -20:  # 1 - delta = erfc(-u)/2 + e^eps erfc(v)/2, and the first is below e^-400
         rest = 0.5 * float(special.erfc(v)) * math.exp(epsilon) if epsilon < 0 else 0.0

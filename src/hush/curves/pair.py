@@ -19,6 +19,7 @@ from hush.errors import Contradiction, NotCovered
 from hush.numerics.grid import cell_masses
 from hush.numerics.law import UNIT, Array, Law
 from hush.numerics.logspace import log1p
+from hush.numerics.orders import LARGEST_ORDER
 from hush.numerics.roots import decreasing_root
 
 ROUNDING = 1e-5
@@ -32,7 +33,7 @@ Interval = tuple[float, float]
 
 def agreed_epsilon(low: float, high: float) -> Interval:
     """Two ends that were found in different ways; if they cross by more than rounding, one of them is wrong."""
-    if low > high * (1 + ROUNDING) + 1e-12:
+    if not low <= high * (1 + ROUNDING) + 1e-12:  # so too if one of them is no number
         raise Contradiction(low, high)
     return min(low, high), max(low, high)
 
@@ -43,9 +44,17 @@ def agreed_log_delta(low: float, high: float) -> Interval:
     >>> agreed_log_delta(-3.0, -3.0000001)
     (-3.0000001, -3.0)
     """
-    if low > max(high + ROUNDING * (1 + abs(high)), BEYOND):
+    low, high = known((low, high))
+    if low > BEYOND and low > high + (ROUNDING * (1 + abs(high)) if high > -math.inf else 0.0):
         raise Contradiction(low, high)
     return min(low, high), max(low, high)
+
+
+def known(ends: Interval) -> Interval:
+    """The two ends, if they are numbers: min and max would drop one that is not, and leave a bound of nothing."""
+    if math.isnan(ends[0]) or math.isnan(ends[1]):
+        raise Contradiction(*ends)
+    return ends
 
 
 def exact(value: float) -> Interval:
@@ -132,7 +141,7 @@ class Pair(ABC):
             slack = 1e-12 * (abs(tilt.mean) + tilt.deviation)
             return max(tilt.mean - slack, 0.0), tilt.mean + slack
         c = order - 1
-        if law.cost(c, 0.0, 60.0) > 2_000_000:  # divergences grow with the order
+        if c > LARGEST_ORDER or law.cost(c, 0.0, 60.0) > 2_000_000:  # divergences grow with the order
             return 0.0, self.max_loss
         tilt = law.tilt(c, accuracy=60.0)
         slack = tilt.log_moment_error + 4 * UNIT * abs(tilt.log_moment)
@@ -140,7 +149,7 @@ class Pair(ABC):
 
     def curve(self) -> RenyiCurve:
         """Upper bounds on the Rényi divergences of all orders."""
-        return RenyiCurve.of(lambda order: self.renyi(order)[1])
+        return RenyiCurve.each(lambda order: self.renyi(order)[1])
 
     def log_absolute_chi(self, orders: Array) -> Array:
         """log of upper bounds on |chi|^j = E_Q|dP/dQ - 1|^j at whole orders j >= 2."""
@@ -184,7 +193,7 @@ def invert(pair: Pair, log_delta: float, tolerance: float, floor: float = 0.0) -
 
     @cache
     def profile(epsilon: float) -> Interval:
-        return pair.log_delta(epsilon, tolerance)
+        return known(pair.log_delta(epsilon, tolerance))
 
     if floor > 0 and profile(floor)[1] <= log_delta:
         return 0.0, floor

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+import sys
 from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass
 from functools import cached_property
@@ -32,6 +33,10 @@ MANY_ATOMS = 100
 NEAR = 5e-5
 LAST_RESORT = (DirectRoute, RenyiRoute)
 """Routes that are not asked where the interval is already this narrow."""
+FARTHEST = 1e12
+"""The engines follow losses up to here: what exceeds a larger epsilon exceeds this."""
+DEEPEST = -1e12
+"""Below this log delta the engines, which work with moments of this size, have few digits left of them."""
 
 
 @dataclass(frozen=True)
@@ -116,7 +121,10 @@ class Product(Pair):
         if not self.parts:
             return exact(math.log(-math.expm1(epsilon))) if epsilon < 0 else (-math.inf, -math.inf)
         if not self.analytic:
-            return self._tabled.log_delta(epsilon, tolerance, max(self._best_single(epsilon), self._ends(epsilon)[0]))
+            low = max(self._best_single(epsilon), self._ends(epsilon)[0])
+            if epsilon > FARTHEST:
+                return low, self._tabled.log_delta(FARTHEST, tolerance, low)[1]
+            return self._tabled.log_delta(epsilon, tolerance, low)
         low, high = self._finite_log_delta(epsilon, tolerance)
         if self._log_finite == 0:
             return low, high
@@ -142,6 +150,11 @@ class Product(Pair):
         low, high = self._ends(epsilon)
         if high - low <= tolerance or high == -math.inf:
             return low, high
+        steep = self._concentrated(epsilon)
+        if steep < DEEPEST:
+            return low, steep
+        if epsilon > FARTHEST:
+            return low, self._finite_log_delta(FARTHEST, tolerance)[1]
         for route in self.routes:
             if isinstance(route, LAST_RESORT) and high - low < NEAR:
                 continue
@@ -153,6 +166,15 @@ class Product(Pair):
             a, b = ContourRoute(self.laws).refine_log_delta(epsilon, tolerance, low)
             low, high = max(low, a), min(high, b)
         return agreed_log_delta(low, high)
+
+    def _concentrated(self, epsilon: float) -> float:
+        """log delta <= -(epsilon - rho)^2/(4 rho) where the whole is rho-zCDP (Bun, Steinke 2016, Lemma 3.5)."""
+        past = epsilon - self._slope
+        return max(-past * past / self._slope / 4 * (1 - 1e-9), -sys.float_info.max) if past > 0 < self._slope else 0.0
+
+    @cached_property
+    def _slope(self) -> float:
+        return sum(n * pair.curve().slope for pair, n in self.parts)
 
     @cached_property
     def analytic(self) -> bool:

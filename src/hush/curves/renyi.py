@@ -5,7 +5,6 @@ from __future__ import annotations
 import math
 from collections.abc import Callable, Iterable
 from dataclasses import dataclass, replace
-from functools import cache
 from numbers import Real
 from typing import overload
 
@@ -14,6 +13,7 @@ import numpy as np
 from hush.curves import convert
 from hush.curves.concentrated import least_slope
 from hush.curves.convert_optimal import renyi_to_epsilon_optimal, renyi_to_log_delta_optimal
+from hush.curves.declared import Declared, Each, Proven, checked
 from hush.errors import InvalidParameter
 from hush.numerics.law import Array
 from hush.numerics.minimum import minimum
@@ -44,21 +44,45 @@ class RenyiCurve:
     mirrored: bool = False
     """Any two neighbouring outputs are mirror images, so odd Pearson-Vajda divergences are >= 0 (a declaration)."""
 
+    def __post_init__(self) -> None:
+        object.__setattr__(self, "function", checked(self.function))
+        if not self.slope >= 0:
+            raise InvalidParameter("A Rényi curve", "slope >= 0", slope=self.slope)
+
     @classmethod
     def of(cls, divergence: Callable[[float], float], slope: float = math.inf) -> RenyiCurve:
-        """From a function of one order; values are kept."""
-        kept = cache(lambda order: float(divergence(order)))
-        return cls(lambda orders: np.array([kept(order) for order in orders.tolist()]), slope, reach=512)
+        """From a function of one order; values are kept, and checked: numbers >= 0 that do not fall.
+
+        At the orders 1 and infinity the function may have no value (NaN, or an exception): it says nothing there. An
+        OverflowError stands for infinity, which is no bound.
+
+        >>> RenyiCurve.of(lambda order: 1 / order).epsilon(delta=1e-5)
+        Traceback (most recent call last):
+        hush.errors.InvalidParameter: A Rényi function needs divergences that do not fall as the order grows; ...
+        """
+        return cls(Declared.at_each(divergence), slope, reach=512)
+
+    @classmethod
+    def proven(cls, function: Callable[[Array], Array], slope: float = math.inf, reach: int = 100_000) -> RenyiCurve:
+        """From a function of many orders that a theorem gives: bounds that need not grow."""
+        return cls(Proven(function), slope, reach)
+
+    @classmethod
+    def each(cls, divergence: Callable[[float], float], slope: float = math.inf) -> RenyiCurve:
+        """The same from a function of one order; values are kept."""
+        return cls.proven(Each(divergence), slope, 512)
 
     @classmethod
     def linear(cls, slope: float) -> RenyiCurve:
         """slope times the order: Gaussian noise, zCDP."""
-        return cls(lambda orders: slope * orders, slope)
+        return cls.proven(lambda orders: slope * orders, slope) if slope else ZERO
 
     @classmethod
     def constant(cls, bound: float) -> RenyiCurve:
         """The same at all orders: what is known of a mechanism by its max divergence alone."""
-        return cls(lambda orders: np.full(len(orders), bound))
+        if not bound >= 0:
+            raise InvalidParameter("A Rényi curve", "divergences >= 0", bound=bound)
+        return cls.proven(lambda orders: np.full(len(orders), bound))
 
     @classmethod
     def largest(cls, curves: Iterable[RenyiCurve]) -> RenyiCurve:
@@ -67,14 +91,14 @@ class RenyiCurve:
         if len(given) == 1:
             return given[0]
         slope, reach = max(curve.slope for curve in given), min(curve.reach for curve in given)
-        return cls(lambda orders: np.max([curve.function(orders) for curve in given], axis=0), slope, reach)
+        return cls.proven(lambda orders: np.max([curve.function(orders) for curve in given], axis=0), slope, reach)
 
     @classmethod
     def least(cls, curves: Iterable[RenyiCurve]) -> RenyiCurve:
         """The pointwise least of bounds on the same divergences."""
         given = list(curves)
         slope, reach = min(curve.slope for curve in given), min(curve.reach for curve in given)
-        return cls(lambda orders: np.min([curve.function(orders) for curve in given], axis=0), slope, reach)
+        return cls.proven(lambda orders: np.min([curve.function(orders) for curve in given], axis=0), slope, reach)
 
     def declaring(self, *, attained: bool = False, mirrored: bool = False) -> RenyiCurve:
         """The same curve with what its mechanism declares."""
@@ -89,7 +113,7 @@ class RenyiCurve:
         orders = np.asarray(given, dtype=float)
         if not np.all(orders >= 1):
             raise InvalidParameter("A Rényi curve", "orders from 1 to infinity", order=order)
-        values = np.asarray(self.function(orders.ravel()), dtype=float)
+        values = self.function(orders.ravel())
         return float(values[0]) if orders.ndim == 0 else values.reshape(orders.shape)
 
     # -- algebra ---------------------------------------------------------------------------------------------
@@ -98,15 +122,16 @@ class RenyiCurve:
         if not isinstance(other, RenyiCurve):
             return NotImplemented
         slope, reach = self.slope + other.slope, min(self.reach, other.reach)
-        return RenyiCurve(lambda orders: self.function(orders) + other.function(orders), slope, reach)
+        return RenyiCurve.proven(lambda orders: self.function(orders) + other.function(orders), slope, reach)
 
     def __mul__(self, times: int) -> RenyiCurve:
         """So many releases. The product of a worst pair is worst for the repetition: `attained` stays."""
-        if isinstance(times, bool) or times < 0 or times != int(times):
+        if isinstance(times, bool) or not 0 <= times < math.inf or times != int(times):
             raise InvalidParameter("A Rényi curve", "a whole number of times >= 0", times=times)
         if times == 0:
             return ZERO
-        return RenyiCurve(lambda orders: times * self.function(orders), times * self.slope, self.reach, self.attained)
+        releases = RenyiCurve.proven(lambda orders: times * self.function(orders), times * self.slope, self.reach)
+        return releases.declaring(attained=self.attained)
 
     __rmul__ = __mul__
 
@@ -186,7 +211,7 @@ class RenyiCurve:
         return least_slope(self, omega)
 
 
-ZERO = RenyiCurve(lambda orders: np.zeros(len(orders)), 0.0, attained=True, mirrored=True)
+ZERO = RenyiCurve.proven(lambda orders: np.zeros(len(orders)), 0.0).declaring(attained=True, mirrored=True)
 """Nothing is released."""
 
 

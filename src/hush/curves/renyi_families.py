@@ -8,9 +8,16 @@ from collections.abc import Callable
 import numpy as np
 from scipy import special
 
+from hush.curves.declared import numbers
 from hush.curves.renyi import RenyiCurve
+from hush.errors import InvalidParameter
 from hush.numerics.law import UNIT, Array
 
+PARTITION = "A log-partition"
+FLAT = 1e-9
+"""A log-partition that bends down by no more than this is taken to be rounded: a user's may have few digits."""
+LARGEST_ORDER = 1e12
+"""Past this the largest loss stands for the divergence, which is below it by less than 1e-9."""
 ENTRIES = 1 << 18
 """Orders times losses that are evaluated at once."""
 
@@ -35,7 +42,7 @@ def laplace(bound: float) -> RenyiCurve:
         limit = float(_past_first(np.array(-bound))) * (1 + 8 * UNIT)
         return np.where(np.isinf(orders), bound, np.where(orders == 1, limit, np.minimum(moment, bound)))
 
-    return RenyiCurve(divergence, bound * bound / 2)
+    return RenyiCurve.proven(divergence, bound * bound / 2)
 
 
 def finite(losses: Array, log_q: Array, only_q: float = 0.0, blur: float = 0.0) -> RenyiCurve:
@@ -53,7 +60,7 @@ def finite(losses: Array, log_q: Array, only_q: float = 0.0, blur: float = 0.0) 
         values = np.full(len(orders), largest)
         if np.any(orders == 1):
             values[orders == 1] = min((_mean(losses, log_q) + only_q) * (1 + 64 * UNIT + 8 * blur), largest)
-        inner = np.flatnonzero((orders > 1) & np.isfinite(orders))
+        inner = np.flatnonzero((orders > 1) & (orders <= LARGEST_ORDER))
         for rows in np.array_split(inner, 1 + len(inner) * len(losses) // ENTRIES):
             a = orders[rows]
             total = np.logaddexp.reduce(log_q + _log_power_rest(losses, a[:, None]), axis=1)
@@ -63,7 +70,7 @@ def finite(losses: Array, log_q: Array, only_q: float = 0.0, blur: float = 0.0) 
             values[rows] = np.minimum(moment / (a - 1) * (1 + 4 * UNIT), largest)
         return values
 
-    return RenyiCurve(divergence)
+    return RenyiCurve.proven(divergence)
 
 
 def bounded_range(range_: float) -> RenyiCurve:
@@ -84,7 +91,7 @@ def bounded_range(range_: float) -> RenyiCurve:
         slack = 16 * UNIT * (_log_sinhc(a * range_) + value)
         return np.where(np.isinf(orders), range_, np.minimum(value + slack, np.minimum(a * range_**2 / 8, range_)))
 
-    return RenyiCurve(divergence, range_ * range_ / 8)
+    return RenyiCurve.proven(divergence, range_ * range_ / 8)
 
 
 def _log_sinhc(y: Array | float) -> Array:
@@ -167,33 +174,44 @@ def skellam_vector(variance: float, l1: float, l2: float) -> RenyiCurve:
 
     # below order 2 the value is that at 2, past it the rest is at most 3 l1/(2 v)
     slope = max(float(whole(np.array(2.0))), l2 * l2 / (2 * variance) + 3 * l1 / (4 * variance))
-    return RenyiCurve(divergence, slope)
+    return RenyiCurve.proven(divergence, slope)
 
 
 def exponential_family(log_partition: Callable[[Array], Array], above: Array, below: Array) -> RenyiCurve:
     """Two members of one exponential family, by their natural parameters (Geumlek, Song, Chaudhuri 2017, Prop. 4).
 
     D_a = [A(a above + (1-a) below) - a A(above) - (1-a) A(below)]/(a - 1), infinite where that parameter leaves the
-    natural domain. log_partition takes rows of parameters and gives infinity outside of the domain.
+    natural domain. log_partition takes rows of parameters and gives infinity outside of the domain. It is convex, so
+    that no divergence is negative: one that is shows that it is no log-partition.
 
     >>> curve = exponential_family(lambda eta: eta[:, 0] ** 2 / 2, np.array([1.0]), np.array([0.0]))
     >>> curve([2.0, 8.0]).round(9).tolist()
     [1.0, 4.0]
     """
     above, below = np.atleast_1d(np.asarray(above, dtype=float)), np.atleast_1d(np.asarray(below, dtype=float))
-    ends = np.asarray(log_partition(np.stack([above, below])), dtype=float)
+    ends = _partitions(log_partition, np.stack([above, below]))
+    if not np.all(np.isfinite(ends)):
+        raise InvalidParameter(PARTITION, "neighbours in the natural domain", values=ends.tolist())
 
     def divergence(orders: Array) -> Array:
         values = np.full(len(orders), math.inf)
         inner = np.isfinite(orders)
         a = np.maximum(orders[inner], 1 + 1e-6)  # divergences grow with the order: just above 1 stands for 1
-        middle = np.asarray(log_partition(below + a[:, None] * (above - below)), dtype=float)
+        middle = _partitions(log_partition, below + a[:, None] * (above - below))
         terms = middle - a * ends[0] + (a - 1) * ends[1]
         slack = 16 * UNIT * (np.abs(middle) + a * abs(ends[0]) + (a - 1) * abs(ends[1]))
+        if np.any(terms + 4 * slack < -FLAT):
+            raise InvalidParameter(PARTITION, "a convex function", order=float(a[np.argmin(terms)]))
         values[inner] = np.where(np.isfinite(middle), np.maximum(terms + slack, 0.0) / (a - 1), math.inf)
         return values
 
-    return RenyiCurve(divergence)
+    return RenyiCurve.proven(divergence)
+
+
+def _partitions(log_partition: Callable[[Array], Array], rows: Array) -> Array:
+    """A user's log-partition at each row, infinite where it has no value."""
+    values = numbers(log_partition, rows, PARTITION, "a number for each row of natural parameters")
+    return np.where(np.isfinite(values), values, math.inf)
 
 
 def log_beta(eta: Array) -> Array:

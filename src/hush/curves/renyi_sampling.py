@@ -14,7 +14,7 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from hush.curves.renyi import RenyiCurve
+from hush.curves.renyi import ZERO, RenyiCurve
 from hush.errors import InvalidParameter, NotCovered
 from hush.numerics.binomials import log_binomial_sums
 from hush.numerics.law import UNIT, Array
@@ -100,8 +100,8 @@ def without_replacement_lower(curve: RenyiCurve, rate: float) -> RenyiCurve:
         return values
 
     if rate in (0.0, 1.0):
-        return RenyiCurve(curve.function if rate else lambda orders: np.zeros(len(orders)))
-    return RenyiCurve(bound)
+        return curve if rate else ZERO
+    return RenyiCurve.proven(bound)
 
 
 def poisson(curve: RenyiCurve, rate: float) -> RenyiCurve:
@@ -155,7 +155,7 @@ def poisson_sample(curve: RenyiCurve, rate: float) -> RenyiCurve:
 def _poisson(who: str, curve: RenyiCurve, rate: float, log_factor: float) -> RenyiCurve:
     rate = _rate(who, rate)
     if rate in (0.0, 1.0):
-        return curve if rate else RenyiCurve.linear(0.0)
+        return curve if rate else ZERO
 
     def moments(n: Array) -> Array:
         return _binomial_moments(curve, rate, n, np.array([0.0, log_factor]), 1, 0.0)
@@ -180,7 +180,7 @@ def _binomial_moments(curve: RenyiCurve, rate: float, n: Array, log_factors: Arr
 def _upper(curve: RenyiCurve, rate: float, terms: Terms, log_rest: float) -> RenyiCurve:
     """log(1 + sum_j C(n, j) rate^j e^{terms_j}) at whole orders, and between them."""
     if rate in (0.0, 1.0):
-        return curve if rate else RenyiCurve.linear(0.0)
+        return curve if rate else ZERO
 
     def moments(n: Array) -> Array:
         j = np.arange(2.0, float(n.max()) + 1)
@@ -213,7 +213,7 @@ def _between(curve: RenyiCurve, moments: Callable[[Array], Array]) -> RenyiCurve
         values[reached] = np.fmin(values[reached], found)
         return values
 
-    return RenyiCurve(bound, curve.slope, curve.reach)
+    return RenyiCurve.proven(bound, curve.slope, curve.reach)
 
 
 def _at_whole(moments: Callable[[Array], Array], n: Array) -> Array:

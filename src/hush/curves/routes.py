@@ -181,7 +181,7 @@ class RenyiRoute:
 
     def epsilon(self, log_delta: float, tolerance: float, floor: float = 0.0) -> Interval:
         orders, best = best_orders(self.laws, log_delta=log_delta)
-        return 0.0, max(0.0, min((self._exponent(c) - log_delta) / c for c in self._near(orders, best)))
+        return 0.0, max(min((self._exponent(c) - log_delta) / c for c in self._near(orders, best)), 0.0)
 
     def _exponent(self, c: float) -> float:
         return markov_exponent(self.laws, c)

@@ -6,8 +6,10 @@ from abc import abstractmethod
 from collections.abc import Callable, Iterable
 from dataclasses import dataclass
 
+import numpy as np
+
 from hush.curves.mixed import Mixed
-from hush.curves.pair import Interval, Pair, Share
+from hush.curves.pair import Interval, Pair, Share, known
 from hush.curves.renyi import RenyiCurve
 from hush.errors import NotCovered
 from hush.numerics.law import Array, Law
@@ -97,7 +99,8 @@ class Largest(Several):
 
     @staticmethod
     def _chosen(ends: list[Interval]) -> Interval:
-        return max(low for low, _ in ends), max(high for _, high in ends)
+        lows, highs = zip(*map(known, ends), strict=True)
+        return max(lows), max(highs)
 
     @property
     def infinite(self) -> float:
@@ -105,7 +108,7 @@ class Largest(Several):
 
     @property
     def max_loss(self) -> float:
-        return max(part.max_loss for part in self.parts)
+        return float(np.max([part.max_loss for part in self.parts]))
 
     def mix(self, rate: float) -> Pair:
         return Mixed(self, Share().mix(rate))

@@ -62,7 +62,7 @@ def lattice_noise_cost(order: float, noise: Sequence[float], shift: int) -> floa
     _check(order, shift)
     wide = np.pad(np.asarray(noise, dtype=float), shift)
     moved = [np.roll(wide, k) for k in range(-shift, shift + 1)]
-    return max(_divergence(order, other, wide) for other in moved)
+    return float(np.max([_divergence(order, other, wide) for other in moved]))
 
 
 def lattice_shifted_divergence(order: float, p: Sequence[float], q: Sequence[float], shift: int) -> float:

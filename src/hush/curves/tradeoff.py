@@ -7,12 +7,15 @@ from collections.abc import Callable
 
 import numpy as np
 
-from hush.curves.pair import Interval
+from hush.curves.pair import Interval, known
+from hush.numerics.law import UNIT
 
 LogProfile = Callable[[float], Interval]
 """epsilon -> bounds on log delta(epsilon), for every real epsilon."""
 
 ROUNDING = 1e-15
+"""Of 1 - delta - e^eps rate, where both are at most 1: five operations, each off by half of 2.2e-16 at the most."""
+WIDTHS = (0.003, 0.01, 0.03, 0.1, 0.3, 1.0, 3.0)
 
 
 def profile_to_tradeoff(log_delta: LogProfile, rate: float) -> Interval:
@@ -21,36 +24,64 @@ def profile_to_tradeoff(log_delta: LogProfile, rate: float) -> Interval:
     Dong, Roth, Su 2022, Prop. 2.13: sup over eps of 1 - delta(eps) - e^eps rate; any eps gives a valid lower
     bound from delta's upper bound, the best eps of delta's lower bound gives the upper one.
     """
+    least, most = complement(rate)
     if rate >= 1:
-        return 0.0, 0.0
+        return least, most
 
     def value(epsilon: float, side: int) -> float:
-        return 1 - math.exp(log_delta(epsilon)[side]) - rate * math.exp(min(epsilon, 700.0))
+        """The function at one epsilon, rounded down where delta is its upper bound, up where it is the lower one."""
+        end, cost = known(log_delta(epsilon))[side], _cost(epsilon, rate)
+        # without a rate the values are those of delta alone, whose order rounding keeps
+        doubt = ROUNDING + 8 * UNIT * (1 + abs(epsilon)) * cost if rate > 0 else 0.0
+        return 1 - math.exp(end) - cost + (-doubt if side else doubt)
 
     best, top = _maximise(lambda e: value(e, 1))
-    ceiling = 1 - rate
-    for width in (0.003, 0.01, 0.03, 0.1, 0.3, 1.0, 3.0):
-        ceiling = min(ceiling, _ceiling(value, best, width))
-        if ceiling < 1 - rate:
+    if rate == 0 and log_delta(best)[1] == -math.inf:  # nothing was rounded
+        return least, most
+    ceiling = most
+    for width in WIDTHS:
+        ceiling = min(ceiling, _ceiling(value, best, width) + ROUNDING)
+        if ceiling < most:
             break
-    low = min(max(top, 0.0), 1 - rate)
-    return low, max(low, min(max(ceiling, 0.0), 1 - rate))
+    low = min(max(top - ROUNDING, 0.0), least)
+    return low, max(low, min(max(ceiling, 0.0), most))
+
+
+def complement(rate: float) -> Interval:
+    """1 - rate from below and above: the floats on both sides of it where it is none itself.
+
+    >>> complement(0.25), complement(1e-20)
+    ((0.75, 0.75), (0.9999999999999999, 1.0))
+    """
+    rest = 1 - rate
+    if 1 - rest == rate:  # this difference is exact (Sterbenz), as rest >= 1/2 wherever it was rounded
+        return rest, rest
+    return math.nextafter(rest, 0.0), min(math.nextafter(rest, 1.0), 1.0)
+
+
+def _cost(epsilon: float, rate: float) -> float:
+    """e^epsilon rate, also where e^epsilon is past all floats."""
+    if epsilon <= 700 or rate == 0:
+        return rate * math.exp(min(epsilon, 700.0))
+    return math.exp(min(epsilon + math.log(rate), 700.0))
 
 
 def _ceiling(value: Callable[[float, int], float], best: float, width: float) -> float:
     """Upper bound on the supremum of a function concave in t = e^eps, known from both sides at five points.
 
     Outside [a, b] it is below its value there, once the middle is certainly higher; inside, the chords of the
-    neighbouring intervals, prolonged, lie above it.
+    neighbouring intervals, prolonged, lie above it. t is counted in units of e^best.
     """
     a, b = best - width, best + width
+    before, behind = a - width, b + width
     at_a, at_b, middle = value(a, 0), value(b, 0), value(best, 1)
     if not (middle >= at_a and middle >= at_b):
         return math.inf
-    ta, tb = math.exp(a), math.exp(b)
-    rise = max(0.0, (at_a - value(a - width, 1)) / (ta - math.exp(a - width)))
-    fall = max(0.0, (at_b - value(b + width, 1)) / (math.exp(b + width) - tb))
-    return min(at_a + rise * (tb - ta), at_b + fall * (tb - ta))
+    t_before, ta, tb, t_behind = (math.exp(e - best) for e in (before, a, b, behind))
+    rise = max(0.0, (at_a - value(before, 1)) / (ta - t_before))
+    fall = max(0.0, (at_b - value(behind, 1)) / (t_behind - tb))
+    # differences of t have lost three digits at the smallest width
+    return min(at_a + rise * (tb - ta) * (1 + 1e-11), at_b + fall * (tb - ta) * (1 + 1e-11))
 
 
 def _maximise(function: Callable[[float], float]) -> tuple[float, float]:
@@ -97,19 +128,20 @@ def profile_to_tradeoff_curve(
     [[0.7499999...], [0.75]]
     """
     t = np.exp(epsilons)
-    known = np.array([log_delta(epsilon) for epsilon in epsilons.tolist()])
-    below, above = np.exp(known[:, 0]), np.exp(known[:, 1])
+    ends = np.array([known(log_delta(epsilon)) for epsilon in epsilons.tolist()])
+    below, above = np.exp(ends[:, 0]), np.exp(ends[:, 1])
     # the shapes hold for the true curve, so each side may be made to have them too
     below = np.maximum(np.maximum.accumulate(below[::-1])[::-1], np.maximum(1 - t, 0.0))
     above = np.minimum.accumulate(np.minimum(above, 1.0))
     corners_t, corners = _corners(t, below, np.maximum(above, below))
-    ends_t, ends = np.array([t[0], t[-1]]), np.array([1 - t[0], 0.0])
-    all_t, all_delta = np.concatenate([t, corners_t, ends_t]), np.concatenate([below, corners, ends])
+    last_t, last = np.array([t[0], t[-1]]), np.array([1 - t[0], 0.0])
+    all_t, all_delta = np.concatenate([t, corners_t, last_t]), np.concatenate([below, corners, last])
     # where the maximum is, each of the terms is at most 1: a few roundings of 1e-16
     upper = np.max(1 - all_delta - np.multiply.outer(rates, all_t), axis=-1) + ROUNDING
     lower = np.max(1 - above - np.multiply.outer(rates, t), axis=-1) - ROUNDING
-    lower = np.clip(lower, 0.0, 1 - rates)
-    return lower, np.maximum(lower, np.clip(upper, 0.0, 1 - rates))
+    least, most = np.array([complement(rate) for rate in rates.tolist()]).reshape(-1, 2).T
+    lower = np.clip(lower, 0.0, least)
+    return lower, np.maximum(lower, np.clip(upper, 0.0, most))
 
 
 def _corners(t: np.ndarray, below: np.ndarray, above: np.ndarray) -> tuple[np.ndarray, np.ndarray]:

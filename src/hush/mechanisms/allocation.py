@@ -89,6 +89,10 @@ class Allocated(Mechanism):
     def __post_init__(self) -> None:
         object.__setattr__(self, "relation", self.inner.relation)
 
+    @property
+    def together(self) -> frozenset[int]:
+        return self.inner.together
+
     def pair(self, removed: Counts, added: Counts) -> Pair:
         r, a = settled(removed), settled(added)
         if r == a == 0:

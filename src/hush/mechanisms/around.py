@@ -19,5 +19,9 @@ class Around(Mechanism):
         return self.inner.populations
 
     @property
+    def together(self) -> frozenset[int]:
+        return self.inner.together
+
+    @property
     def no_secret_sample(self) -> str:
         return self.inner.no_secret_sample

@@ -196,7 +196,7 @@ class Revealed(OneSample):
                 return max((curve(order) for curve, _ in curves), default=0.0)
             return renyi_blend([(curve(order), weight) for curve, weight in curves], order) * (1 + 1e-12)
 
-        return RenyiCurve.of(divergence)
+        return RenyiCurve.each(divergence)
 
     def attained(self, inner: Mechanism, removed: Counts, added: Counts, alone: bool) -> tuple[Pair, ...]:
         """Exact for one place; of several copies only the case of exactly one is counted."""

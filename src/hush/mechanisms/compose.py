@@ -185,6 +185,10 @@ class Sequence(Mechanism):
         return frozenset().union(*(part.populations for part, _ in self.parts))
 
     @property
+    def together(self) -> frozenset[int]:
+        return frozenset().union(*(part.together for part, _ in self.parts))
+
+    @property
     def no_secret_sample(self) -> str:
         return next(filter(None, (part.no_secret_sample for part, _ in self.parts)), "")
 
@@ -253,6 +257,10 @@ class Parallel(Mechanism):
     @property
     def populations(self) -> frozenset[int]:
         return frozenset().union(*(part.populations for part in self.parts))
+
+    @property
+    def together(self) -> frozenset[int]:
+        return frozenset().union(*(part.together for part in self.parts))
 
     @property
     def no_secret_sample(self) -> str:

@@ -31,6 +31,10 @@ class Group(Around):
             raise InvalidParameter("group", "size <= 10000", size=size)
         return inner if size == 1 else cls(inner, size)
 
+    @property
+    def together(self) -> frozenset[int]:
+        return frozenset(self.size * records for records in self.inner.together)
+
     def _spread(self, counts: Counts) -> Counts:
         wide = [0.0] * ((len(counts) - 1) * self.size + 1)
         wide[:: self.size] = counts

@@ -10,13 +10,13 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from hush.curves.bound import Bound
-from hush.curves.pair import CUT_OFF, Pair, agreed_epsilon, agreed_log_delta
+from hush.curves.bound import Bound, delta_of
+from hush.curves.pair import CUT_OFF, Pair, agreed_epsilon, agreed_log_delta, known
 from hush.curves.product import Product
 from hush.curves.relation import Relation
 from hush.curves.renyi import RenyiCurve
 from hush.curves.several import Largest
-from hush.curves.tradeoff import profile_to_tradeoff
+from hush.curves.tradeoff import complement, profile_to_tradeoff
 from hush.errors import InvalidParameter, NotCovered
 from hush.mechanisms.checks import delta_in_range, number
 
@@ -104,6 +104,25 @@ class Mechanism(ABC):
     def populations(self) -> frozenset[int]:
         """How many records its parts run on, where what they promise holds for just that number."""
         return frozenset()
+
+    @property
+    def together(self) -> frozenset[int]:
+        """How many records change at once between neighbours; several numbers where parts count differently."""
+        return frozenset([1])
+
+    @property
+    def compared(self) -> str:
+        """Which datasets are neighbours, in words.
+
+        >>> import hush
+        >>> hush.Gaussian(1.0).compared, hush.Gaussian(1.0).group(3).compared
+        ('add or remove one record', 'add or remove up to 3 records at once')
+        """
+        if self.together == {1}:
+            return self.relation.words
+        many = " or ".join(str(size) for size in sorted(self.together))
+        apart = ", each part with its own number" if len(self.together) > 1 else ""
+        return self.relation.words.replace("one record", f"up to {many} records at once{apart}")
 
     @property
     def no_secret_sample(self) -> str:
@@ -197,13 +216,14 @@ class Mechanism(ABC):
             else:
                 a, b = pair.epsilon(log_delta, tolerance, low)
                 members = self._members(removed, added)
-                known = [m for m in members if delta >= CUT_OFF or not m.cut]
+                usable = [m for m in members if delta >= CUT_OFF or not m.cut]
                 if members != (pair,):
                     a = 0.0
-                    for member in known:
+                    for member in usable:
                         a = max(a, member.epsilon(log_delta, tolerance, a)[0])
                     a, b = agreed_epsilon(a, min(b, self._other_curve(removed, added).epsilon_at(log_delta)))
-                a = a if known else 0.0
+                a = a if usable else 0.0
+            a, b = known((a, b))
             low, high = max(low, a), max(high, b)
         if route == "pair" and low == 0 and high > 0:
             route = "pair, upper bound only"
@@ -233,10 +253,7 @@ class Mechanism(ABC):
         0.2211992...
         """
         bound = self.log_delta(epsilon=epsilon, tolerance=tolerance)
-        low = math.exp(bound.lower)
-        high = math.exp(bound.upper)
-        if high == 0 and bound.upper > -math.inf:
-            high = math.ulp(0.0)
+        low, high = math.exp(bound.lower), delta_of(bound.upper)
         return Bound(low, high, "delta", epsilon=bound.epsilon, relation=self.relation, route=bound.route)
 
     @staticmethod
@@ -274,6 +291,7 @@ class Mechanism(ABC):
                     a, b = agreed_log_delta(a, min(b, self._other_curve(removed, added).log_delta(epsilon=epsilon)))
                 else:
                     a = self._clear(a, pair)
+            a, b = known((a, b))
             low, high = max(low, a), max(high, b)
         return low, high, route
 
@@ -307,7 +325,7 @@ class Mechanism(ABC):
         0.7404...
         """
         rate = number("tradeoff", "0 <= false_positive_rate <= 1", 0.0, 1.0, false_positive_rate=false_positive_rate)
-        low, high, route = 1 - rate, 1 - rate, "pair"
+        (low, high), route = complement(rate), "pair"
         for name, removed, added in self.neighbours():
             try:
                 pair = self.pair(removed, added)
@@ -320,7 +338,8 @@ class Mechanism(ABC):
             a, b = profile_to_tradeoff((pair.swap() if name == "add" else pair).profile(), rate)
             if members != (pair,):
                 found = [profile_to_tradeoff((m.swap() if name == "add" else m).profile(), rate) for m in members]
-                b = min((upper for _, upper in found), default=1 - rate)
+                b = min((upper for _, upper in found), default=complement(rate)[1])
+            a, b = known((a, b))
             low, high = min(low, a), min(high, b)
         return Bound(low, high, "false negative rate", relation=self.relation, route=route)
 

@@ -154,7 +154,7 @@ class RandomStop(Leaf):
         if not r and not a:
             return ZERO
         run = self.run
-        return RenyiCurve.of(lambda order: random_stop_divergence(order, run.gap, run.records, run.ratio))
+        return RenyiCurve.each(lambda order: random_stop_divergence(order, run.gap, run.records, run.ratio))
 
     @property
     def curve_beats_pair(self) -> bool:

@@ -46,8 +46,6 @@ def exponential_family(
     pairs = [[[_finite(who, x) for x in side] for side in pair] for pair in neighbouring]
     if not pairs or any(len(pair) != 2 or len(pair[0]) != len(pair[1]) or not pair[0] for pair in pairs):
         raise InvalidParameter(who, "pairs of natural parameters of one length", neighbouring=neighbouring)
-    if not np.all(np.isfinite(log_partition(np.array([side for pair in pairs for side in pair])))):
-        raise InvalidParameter(who, "parameters in the natural domain", neighbouring=neighbouring)
     curves = [
         family_curve(log_partition, np.array(above), np.array(below))
         for one, other in pairs
@@ -95,9 +93,9 @@ class BetaPosterior(CurveLeaf):
             order = max(order, 1 + 1e-6)
             if order == math.inf:
                 return math.inf
-            return max(_worst_beta(more, less, order), _worst_beta(less, more, order))
+            return float(np.maximum(_worst_beta(more, less, order), _worst_beta(less, more, order)))
 
-        return RenyiCurve.of(divergence)
+        return RenyiCurve.each(divergence)
 
     def derivation(self) -> Step:
         return Step(

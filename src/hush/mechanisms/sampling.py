@@ -135,6 +135,10 @@ class Sampled(Mechanism):
         return self.scheme.population_of(self.inner)
 
     @property
+    def together(self) -> frozenset[int]:
+        return self.inner.together
+
+    @property
     def no_secret_sample(self) -> str:
         return self.inner.no_secret_sample if self.scheme.secret else "who was drawn is known, from the first sample on"
 

@@ -104,7 +104,7 @@ def _curve(variance: float, shift: int) -> RenyiCurve:
         # log_q is a running sum of up to 10^5 logarithms: 1e-12 of itself covers its rounding
         return finite(loss, log_q)(order) * (1 + 1e-11)
 
-    return RenyiCurve.of(divergence).declaring(attained=True, mirrored=True)
+    return RenyiCurve.each(divergence).declaring(attained=True, mirrored=True)
 
 
 def _outcomes(variance: float, shift: int, order: float, depth: float) -> tuple[Array, Array]:

@@ -5,6 +5,7 @@ from __future__ import annotations
 import math
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
+from functools import cached_property
 
 import numpy as np
 
@@ -245,7 +246,7 @@ class TCDP(CurveLeaf):
     def curve_at(self, steps: int) -> RenyiCurve:
         if steps > 1:
             raise NotCovered(f"{self} for groups: no theorem is built in; state the group's own guarantee")
-        return RenyiCurve(lambda orders: np.where(orders < self.omega, self.rho * orders, math.inf))
+        return RenyiCurve.proven(lambda orders: np.where(orders < self.omega, self.rho * orders, math.inf))
 
     def derivation(self) -> Step:
         return Step(str(self), "tCDP: Bun, Dwork, Rothblum, Steinke 2018, Def. 1", AS_STATED)
@@ -258,7 +259,8 @@ class TCDP(CurveLeaf):
 class RenyiDP(CurveLeaf):
     """Any mechanism with these Rényi divergences: points (order, divergence), or a function of the order.
 
-    Between the points the bound is that of the next order: divergences grow with the order.
+    Between the points the bound is that of the next order: divergences grow with the order. All that a function says is
+    checked, as RenyiCurve.of tells.
 
     >>> RenyiDP(points=[(2, 0.1), (8, 0.5)]).renyi(orders=[2, 5]).tolist()
     [0.1, 0.5]
@@ -275,7 +277,7 @@ class RenyiDP(CurveLeaf):
         function: Callable[[float], float] | None = None,
         relation: Relation = Relation.ADD_REMOVE,
     ) -> None:
-        if (function is None) == (not len(points)):
+        if (function is None) == (not len(points)) or not (function is None or callable(function)):
             raise InvalidParameter("RenyiDP", "either points or a function", points=points, function=function)
         rule = "orders > 1 (infinity allowed)"
         checked = sorted(
@@ -292,13 +294,17 @@ class RenyiDP(CurveLeaf):
     def curve_at(self, steps: int) -> RenyiCurve:
         if steps > 1:
             raise NotCovered(f"{self} for groups: state the group's own curve")
+        return self._stated
+
+    @cached_property
+    def _stated(self) -> RenyiCurve:
+        """One curve for all questions: it remembers what a function said, and checks that it does not fall."""
         if self.function is not None:
             return self.function if isinstance(self.function, RenyiCurve) else RenyiCurve.of(self.function)
         orders, values = zip(*self.points, strict=True)
         least = np.minimum.accumulate(np.array(values)[::-1])[::-1]
-
         bounds = np.append(least, math.inf)
-        return RenyiCurve(lambda at: bounds[np.searchsorted(orders, at)])
+        return RenyiCurve.proven(lambda at: bounds[np.searchsorted(orders, at)])
 
     def derivation(self) -> Step:
         return Step(str(self), "Rényi DP: Mironov 2017", AS_STATED)

@@ -128,7 +128,7 @@ def _named(who: str, mechanisms: Mechanisms) -> dict[str, Mechanism]:
     if not named:
         raise InvalidParameter(who, "at least one mechanism", mechanisms=mechanisms)
     if len({m.relation for m in named.values()}) > 1:
-        return {f"{label}; {m.relation.words}": m for label, m in named.items()}
+        return {f"{label}; {m.compared}": m for label, m in named.items()}
     return named
 
 
@@ -140,7 +140,7 @@ def _line(label: str, x: Iterable[float], ends: list[tuple[float, float]]) -> Li
 
 
 def _chart(title: str, named: dict[str, Mechanism], x: Axis, y: Axis, lines: Iterable[Line]) -> Chart:
-    relations = list(dict.fromkeys(mechanism.relation.words for mechanism in named.values()))
+    relations = list(dict.fromkeys(mechanism.compared for mechanism in named.values()))
     said = f"neighbours: {' / '.join(relations)}"
     if len(named) == 1:
         ((label, mechanism),) = named.items()

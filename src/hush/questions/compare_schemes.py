@@ -16,9 +16,9 @@ from hush.mechanisms.fixed_size import WithoutReplacement
 from hush.mechanisms.mechanism import Mechanism
 from hush.mechanisms.noise import Gaussian
 from hush.mechanisms.sampling import Poisson
+from hush.numerics.rounding import rounded_down, rounded_up
 from hush.questions.drawing import Axis
 from hush.questions.ranges import Claim, Range, Ranges
-from hush.questions.rounding import rounded_down, rounded_up
 
 REASONS = {
     "no sampling": "every step sees every record: noise alone protects",

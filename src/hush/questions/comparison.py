@@ -7,18 +7,19 @@ from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 
 from hush.curves.normal import NormalPair
-from hush.curves.pair import Interval, Pair
+from hush.curves.pair import Interval, Pair, known
 from hush.curves.product import Product
 from hush.curves.routes import QUICK, ContourRoute, GridRoute, Laws, RenyiRoute
 from hush.curves.shuffled import ShuffledPair, clone_closed_form
 from hush.errors import HushError, NotCovered
 from hush.mechanisms.mechanism import Counts, Mechanism
-from hush.questions.rounding import rounded_down, rounded_up
+from hush.numerics.rounding import rounded_down, rounded_up
 
 TOLERANCE = 1e-6
 
 WHY = {
     "closed form": "the profile of one pair, inverted: exact but for rounding",
+    "dominating pair": "the profile of a pair that bounds that of all neighbours, inverted: the upper end alone counts",
     "largest loss": "epsilon at delta 0 is the largest loss that can occur",
     "composed": "a part has no analytic loss: above, a table stands for it; below, the best part alone",
     "contour": "a certified line integral of the moments: as tight as floats allow",
@@ -43,7 +44,7 @@ def why(route: str) -> str:
     return ATTAINED if route.startswith("attained") else WHY[route.removesuffix(" (from below)")]
 
 
-ATTAINED = "what is learnt from one choice of randomizer and data that the declaration allows: epsilon is no less"
+ATTAINED = "what is learnt from one choice of mechanism and data that the declaration allows: epsilon is no less"
 
 
 @dataclass(frozen=True)
@@ -56,6 +57,7 @@ class Row:
 
 
 Ask = Callable[[], str]
+Shown = Callable[[Interval], str]
 Engine = ContourRoute | GridRoute | RenyiRoute
 
 
@@ -94,24 +96,47 @@ def _interval(ends: Interval) -> str:
     return f"at most {upper}" if low == 0 < high else f"[{rounded_down(low, 9)}, {upper}]"
 
 
+def _at_most(ends: Interval) -> str:
+    """What a pair says that no mechanism is known to attain: its own lower end is none of the truth."""
+    return _interval((0.0, ends[1]))
+
+
 def _routes(mechanism: Mechanism, removed: Counts, added: Counts, log_delta: float) -> Iterator[tuple[str, Ask]]:
     try:
         pair = mechanism.pair(removed, added)
     except HushError:
         yield "Rényi", lambda: _interval((0.0, mechanism.curve(removed, added).epsilon_at(log_delta)))
         return
+    members = _attained(mechanism, removed, added)
+    shown = _interval if members == (pair,) else _at_most
     if log_delta == -math.inf:
-        yield "largest loss", lambda: _interval(pair.epsilon(log_delta, TOLERANCE))
+        yield "largest loss", lambda: shown(pair.epsilon(log_delta, TOLERANCE))
         return
     if isinstance(pair, ShuffledPair):
         yield from _certificates(pair, log_delta)
         return
     if isinstance(pair, Product) and pair.parts:
-        yield from _engines(pair, log_delta)
+        yield from _engines(pair, log_delta, shown)
     else:
-        yield "closed form", lambda: _interval(pair.epsilon(log_delta, TOLERANCE))
+        name = "closed form" if members == (pair,) else "dominating pair"
+        yield name, lambda: shown(pair.epsilon(log_delta, TOLERANCE))
+    if members != (pair,):
+        yield "attained (from below)", lambda: _best(members, log_delta)
     yield "Rényi", lambda: _renyi(mechanism, removed, added, pair, log_delta)
     yield "CLT", lambda: _central_limit(pair, log_delta)
+
+
+def _attained(mechanism: Mechanism, removed: Counts, added: Counts) -> tuple[Pair, ...]:
+    try:
+        return mechanism.attained(removed, added, alone=True)
+    except HushError:
+        return ()
+
+
+def _best(members: tuple[Pair, ...], log_delta: float) -> str:
+    if not members:
+        raise NotCovered("no attack is known: the lower end is 0")
+    return _at_least(max(known(member.epsilon(log_delta, TOLERANCE))[0] for member in members))
 
 
 def _certificates(pair: ShuffledPair, log_delta: float) -> Iterator[tuple[str, Ask]]:
@@ -132,11 +157,11 @@ def _at_least(epsilon: float) -> str:
     return f"at least {rounded_down(epsilon, 9)}"
 
 
-def _engines(pair: Product, log_delta: float) -> Iterator[tuple[str, Ask]]:
+def _engines(pair: Product, log_delta: float, shown: Shown) -> Iterator[tuple[str, Ask]]:
     if not pair.analytic:
-        yield "composed", lambda: _interval(pair.epsilon(log_delta, TOLERANCE))
-    yield "contour", lambda: _asked(ContourRoute(pair.laws), pair, log_delta)
-    yield "grid", lambda: _asked(GridRoute(pair.parts, pair.laws, QUICK), pair, log_delta)
+        yield "composed", lambda: shown(pair.epsilon(log_delta, TOLERANCE))
+    yield "contour", lambda: _asked(ContourRoute(pair.laws), pair, log_delta, shown)
+    yield "grid", lambda: _asked(GridRoute(pair.parts, pair.laws, QUICK), pair, log_delta, shown)
 
 
 def _renyi(mechanism: Mechanism, removed: Counts, added: Counts, pair: Pair, log_delta: float) -> str:
@@ -144,7 +169,7 @@ def _renyi(mechanism: Mechanism, removed: Counts, added: Counts, pair: Pair, log
         route = RenyiRoute(_laws(pair))
     except NotCovered:
         return _interval((0.0, mechanism.curve(removed, added).epsilon_at(log_delta)))
-    return _asked(route, pair, log_delta)
+    return _asked(route, pair, log_delta, _interval)
 
 
 def _laws(pair: Pair) -> Laws:
@@ -154,14 +179,14 @@ def _laws(pair: Pair) -> Laws:
     return laws
 
 
-def _asked(route: Engine, pair: Pair, log_delta: float) -> str:
+def _asked(route: Engine, pair: Pair, log_delta: float, shown: Shown) -> str:
     """Routes take losses to be finite: what P has at +infinity is paid from delta first."""
     if pair.infinite == 0:
-        return _interval(route.epsilon(log_delta, TOLERANCE))
+        return shown(route.epsilon(log_delta, TOLERANCE))
     rest = math.exp(log_delta) - pair.infinite
     if rest <= 0:
         return f"no finite epsilon: the loss is infinite with probability {pair.infinite:.6g}"
-    return _interval(route.epsilon(math.log(rest) - math.log1p(-pair.infinite), TOLERANCE))
+    return shown(route.epsilon(math.log(rest) - math.log1p(-pair.infinite), TOLERANCE))
 
 
 def _central_limit(pair: Pair, log_delta: float) -> str:

@@ -74,7 +74,7 @@ class Compositions:
 
     def table(self) -> list[list[str]]:
         """A head, then one row for each count; numbers rounded up."""
-        from hush.questions.rounding import rounded_up
+        from hush.numerics.rounding import rounded_up
 
         head = ["times", *self.methods]
         body = [[str(k), *(rounded_up(self.upper(m, k), 5) for m in self.methods)] for k in self.times]
@@ -95,7 +95,7 @@ class Compositions:
             x, y = tuple(float(row.times) for row in rows), tuple(row.upper for row in rows)
             other = tuple(row.lower for row in rows) if any(row.lower for row in rows) else ()
             lines.append(Line(method, x, y, other, strokes.get(method, Stroke.SOLID)))
-        said = f"{self.mechanism}; {self.mechanism.relation.words}"
+        said = f"{self.mechanism}; {self.mechanism.compared}"
         x, y = Axis("repetitions", log=True), Axis(f"ε at δ = {self.delta:g}, nats", log=True)
         return Chart("What each composition theorem says", said, x, y, tuple(lines))
 

@@ -8,8 +8,8 @@ from collections.abc import Iterator
 from hush.errors import HushError
 from hush.mechanisms.checks import delta_in_range
 from hush.mechanisms.mechanism import Mechanism, Step, require
+from hush.numerics.rounding import rounded_down, rounded_up
 from hush.questions.comparison import Row, compare, why
-from hush.questions.rounding import rounded_down, rounded_up
 
 
 def explain(mechanism: Mechanism, *, delta: float) -> str:
@@ -34,7 +34,7 @@ def explain(mechanism: Mechanism, *, delta: float) -> str:
         "Derivation",
         *(f"  {line}" for line in _tree(step)),
         "",
-        f"Relation: {mechanism.relation.words}",
+        f"Relation: {mechanism.compared}",
         "",
         "Assumptions",
         *(f"  - {assumption}" for assumption in assumptions(step)),

@@ -11,7 +11,7 @@ from hush.mechanisms.descent import CyclicGradientDescent
 from hush.mechanisms.iterate import LastIterate
 from hush.mechanisms.mechanism import Mechanism
 from hush.mechanisms.one_pass import OnePassGradientDescent, RandomStop
-from hush.questions.rounding import rounded_down, rounded_up
+from hush.numerics.rounding import rounded_down, rounded_up
 
 LEAST_GAIN = 1e-9
 """Relative: a smaller difference is rounding."""

@@ -4,11 +4,12 @@ from __future__ import annotations
 
 import math
 
+from hush.curves.bound import Bound
 from hush.errors import InvalidParameter, NotCovered
 from hush.mechanisms.checks import delta_in_range
 from hush.mechanisms.mechanism import Mechanism, require
+from hush.numerics.rounding import rounded_down, rounded_up
 from hush.questions.explain import assumptions
-from hush.questions.rounding import rounded_up
 
 FALSE_POSITIVES = 0.01
 
@@ -23,33 +24,43 @@ def statement(mechanism: Mechanism, *, delta: float, unit: str = "record") -> st
     delta = delta_in_range("statement", delta)
     if not isinstance(unit, str) or not unit.strip():
         raise InvalidParameter("statement", "a unit such as 'record' or 'patient'", unit=unit)
-    epsilon = require("statement", mechanism).epsilon(delta=delta).upper
+    bound = require("statement", mechanism).epsilon(delta=delta)
     sentences = [
         f"What was released: {mechanism}.",
-        _guarantee(epsilon, delta, unit),
-        f"Two datasets are compared if you {mechanism.relation.words.replace('record', unit)}.",
-        _meaning(epsilon, delta, unit),
-        _attacker(mechanism, unit),
+        _guarantee(bound, delta, _protected(mechanism, unit)),
+        f"Two datasets are compared if you {mechanism.compared.replace('record', unit)}.",
+        _meaning(bound.upper, delta, f"One {unit}" if mechanism.together == {1} else "Such a group"),
+        _attacker(mechanism, unit if mechanism.together == {1} else "group"),
         _assumed(mechanism, unit),
     ]
     return " ".join(sentence for sentence in sentences if sentence)
 
 
-def _guarantee(epsilon: float, delta: float, unit: str) -> str:
-    if epsilon == math.inf:
+def _protected(mechanism: Mechanism, unit: str) -> str:
+    sizes = sorted(mechanism.together)
+    if sizes == [1]:
+        return f"every single {unit}"
+    if len(sizes) == 1:
+        return f"every group of up to {sizes[0]} {unit}s"
+    return f"every group of {unit}s that counts {' or '.join(map(str, sizes))} of them at most, as each release says"
+
+
+def _guarantee(bound: Bound, delta: float, protected: str) -> str:
+    if bound.upper == math.inf:
         return f"It is not differentially private at delta = {delta:g}: no finite epsilon holds there."
-    return (
-        f"It is differentially private for every single {unit}: "
-        f"epsilon = {rounded_up(epsilon, 4)} (rounded up) at delta = {delta:g}."
-    )
+    upper, beside = rounded_up(bound.upper, 4), ""
+    if bound.wide:
+        lower = rounded_down(bound.lower, 4)
+        beside = f"; the least that holds is between {lower} and that" if bound.lower > 0 else "; an upper bound only"
+    return f"It is differentially private for {protected}: epsilon = {upper} (rounded up{beside}) at delta = {delta:g}."
 
 
-def _meaning(epsilon: float, delta: float, unit: str) -> str:
+def _meaning(epsilon: float, delta: float, who: str) -> str:
     if not epsilon < 500:
         return ""
     factor = rounded_up(math.exp(epsilon), 3)
     rest = f", but for an additional probability of {delta:g}" if delta > 0 else ""
-    return f"One {unit} changes the probability of any outcome by a factor of at most {factor}{rest}."
+    return f"{who} changes the probability of any outcome by a factor of at most {factor}{rest}."
 
 
 def _attacker(mechanism: Mechanism, unit: str) -> str:

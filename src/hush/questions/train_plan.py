@@ -5,7 +5,7 @@ from __future__ import annotations
 import json
 import math
 from collections.abc import Callable, Iterator
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 
 import numpy as np
 
@@ -15,11 +15,10 @@ from hush.errors import InvalidParameter
 from hush.mechanisms.allocation import Allocation
 from hush.mechanisms.batches import ShuffledBatches
 from hush.mechanisms.checks import count, number
-from hush.mechanisms.compose import Repeat
 from hush.mechanisms.fixed_size import WithoutReplacement
 from hush.mechanisms.mechanism import Mechanism
 from hush.mechanisms.noise import Gaussian
-from hush.mechanisms.sampling import Poisson, Sampled, Scheme
+from hush.mechanisms.sampling import Poisson, Scheme
 from hush.questions.calibrate import calibrate
 from hush.questions.central_limit import like_samples
 from hush.questions.serialise import to_json
@@ -147,8 +146,8 @@ class TrainPlan:
         return (
             f"{self.steps} steps on {self.scheme}: {self.epochs:g} epochs of {self.examples} examples, "
             f"{self.batch_size} expected a step\n"
-            f"noise multiplier {self.noise_multiplier:.6g}; epsilon = {self.epsilon:.6g} at delta = {self.delta:g} "
-            f"for the whole plan ({self.mechanism.relation.words})"
+            f"noise multiplier {self.noise_multiplier:.6g}; epsilon {self.bound.reported(6)} at delta = {self.delta:g} "
+            f"for the whole plan ({self.mechanism.compared})"
         )
 
 
@@ -187,7 +186,7 @@ def train_plan(
     if noise_multiplier is None:
         noise_multiplier = _least_noise(way, draws, batch_size / examples, epsilon, delta)
     mechanism = _run(way, noise_multiplier, draws)
-    bound = _bound(way, mechanism, delta)
+    bound = mechanism.epsilon(delta=delta)
     if math.isinf(bound.upper):
         raise InvalidParameter(who, "a finite epsilon", noise_multiplier=noise_multiplier, delta=delta)
     return TrainPlan(examples, batch_size, epochs, way, float(noise_multiplier), delta, mechanism, bound)
@@ -230,13 +229,6 @@ def _like(scheme: Scheme, rate: float, draws: int) -> list[Callable[[float], Mec
         return Gaussian(noise / 2 if replaced else noise).on(Poisson(rate=rate)).repeat(steps)
 
     return [limit] if isinstance(scheme, Poisson) else [limit, poisson]
-
-
-def _bound(scheme: Scheme, mechanism: Mechanism, delta: float) -> Bound:
-    """What the run gives away. For shuffled batches only the upper end is asked for: attacks below it take a minute."""
-    if isinstance(mechanism, Repeat) and isinstance(scheme, ShuffledBatches) and isinstance(mechanism.inner, Sampled):
-        return replace(mechanism.inner.inner.repeat(mechanism.times).epsilon(delta=delta), lower=0.0)
-    return mechanism.epsilon(delta=delta)
 
 
 def train_plan_from_json(text: str) -> TrainPlan:

@@ -91,7 +91,7 @@ class Release:
             _shown(self.value),
             f"  noise      {self.noise_interval if self.noise_interval is not None else 'not known'}",
             f"  total      {self.total_interval if self.total_interval is not None else 'not known'}",
-            f"  relation   {self.mechanism.relation.words}",
+            f"  relation   {self.mechanism.compared}",
             f"  mechanism  {self.mechanism}",
         ]
         if self.sample is not None:
