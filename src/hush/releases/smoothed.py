@@ -61,6 +61,10 @@ class SmoothQuantile(Query):
     def mechanism(self) -> Mechanism:
         return self.noise.mechanism
 
+    @property
+    def reads(self) -> str:
+        return "numbers"
+
     def check(self, table: Table) -> None:
         table.require_numbers(type(self).__name__)
 
