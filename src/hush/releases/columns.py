@@ -87,7 +87,7 @@ def number_in(text: str) -> float:
     """
     try:
         return float(text) if text.isascii() and "_" not in text else np.nan
-    except ValueError:
+    except (ValueError, AttributeError):  # a missing text is none either
         return np.nan
 
 

@@ -20,6 +20,8 @@ START, FIELD, QUOTED, CLOSING = range(4)
 """Where a scan stands: before a cell, in a plain one, within quotes, or after a quote that may close or be doubled."""
 NEXT = re.compile(rb'[\r\n]|,"?')
 QUOTE, NEWLINE, RETURN, COMMA = b'"\n\r,'
+MAY_OPEN = np.isin(np.arange(256), (QUOTE, NEWLINE, RETURN, COMMA))
+"""Bytes after which a quote opens a cell, or is the second of two."""
 
 
 def blocks(file: BinaryIO, chunk: int = CHUNK, longest: int = LONGEST) -> Iterator[bytes]:
@@ -84,17 +86,20 @@ def _by_parity(piece: bytes, state: int) -> tuple[int, int, int] | None:
     if state == CLOSING:
         return None
     cells = np.frombuffer(piece, dtype=np.uint8)
-    quote = cells == QUOTE
-    inside = np.logical_xor.accumulate(quote) ^ (state == QUOTED)  # after each byte
-    before = np.concatenate([[{START: COMMA, FIELD: 0, QUOTED: 0}[state]], cells[:-1]])
-    opening = quote & inside
-    if not np.isin(before[opening], (QUOTE, COMMA, NEWLINE, RETURN)).all():
+    quotes, odd = np.flatnonzero(cells == QUOTE), int(state == QUOTED)
+    opening = quotes[odd::2]
+    if len(opening) and opening[0] == 0:
+        if state != START:
+            return None
+        opening = opening[1:]
+    if not MAY_OPEN[cells[opening - 1]].all():
         return None
-    ends = np.flatnonzero(((cells == NEWLINE) | (cells == RETURN)) & ~inside)
-    if inside[-1]:
+    lines = np.flatnonzero((cells == NEWLINE) | (cells == RETURN))
+    ends = lines[(np.searchsorted(quotes, lines) + odd) % 2 == 0]
+    if (len(quotes) + odd) % 2:
         state = QUOTED
     else:
-        state = {QUOTE: CLOSING, COMMA: START, NEWLINE: START, RETURN: START}.get(piece[-1], FIELD)
+        state = CLOSING if piece[-1] == QUOTE else START if piece[-1] in (COMMA, NEWLINE, RETURN) else FIELD
     return (int(ends[0]) + 1, int(ends[-1]) + 1, state) if len(ends) else (0, 0, state)
 
 

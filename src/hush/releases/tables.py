@@ -12,7 +12,7 @@ from hush.errors import InvalidParameter
 from hush.mechanisms.checks import count
 from hush.mechanisms.sampling import OneSample, Poisson
 from hush.randomness.source import Source
-from hush.releases.columns import NUMBERS
+from hush.releases.columns import NUMBERS, numbers_in
 from hush.releases.readers import ONLY, Reader, open_reader
 from hush.releases.units import first_of_each
 
@@ -43,6 +43,8 @@ class Table:
             value = getattr(self, name)
             if value is not None and value not in self.reader.names:
                 raise InvalidParameter("table", f"a {name} of the table ({self._listed})", **{name: value})
+        if self.unit is not None and self.reader.kind(self.unit) == "rows":
+            raise InvalidParameter("table", "a unit of one column, not an array of rows", unit=self.unit)
         if (self.unit is None) != (self.max_contributions is None):
             raise InvalidParameter(
                 "table", "unit and max_contributions together", unit=self.unit, max_contributions=self.max_contributions
@@ -175,7 +177,7 @@ class Drawn(Reader):
     def toss(self, draw: Callable[[int], np.ndarray], names: tuple[str, ...], numbers: bool) -> None:
         """Draw the places batch by batch, and keep these columns on the way."""
         start, places, kept = 0, [self.places], []
-        for arrays in self._table.pieces(names or self._table.counted, numbers=numbers):
+        for arrays in self._table.pieces(names or self._table.counted, numbers=numbers and not self._is_text(names)):
             chosen = draw(len(arrays[0]))
             places.append(chosen + start)
             kept.append(taken(arrays, chosen) if names else ())
@@ -186,13 +188,19 @@ class Drawn(Reader):
     def load(self, names: tuple[str, ...], *, numbers: bool) -> None:
         """Read these columns, the first one as numbers if told, unless they are known."""
         if any((name, numbers and place == 0) not in self._read for place, name in enumerate(names)):
-            self._keep(names, numbers, self._table.at(names, self.places, numbers=numbers))
+            typed = numbers and not self._is_text(names)
+            self._keep(names, numbers, self._table.at(names, self.places, numbers=typed))
 
     def _keep(self, names: tuple[str, ...], numbers: bool, parts: list[tuple[np.ndarray, ...]]) -> None:
         for place, name in enumerate(names):
             pieces = [part[place] for part in parts]
-            empty = np.empty(0, self.dtype(name))
-            self._read[name, numbers and place == 0] = np.concatenate(pieces) if pieces else empty
+            found = np.concatenate(pieces) if pieces else np.empty(0, self.dtype(name))
+            wanted = numbers and place == 0
+            self._read[name, wanted] = numbers_in(found) if wanted and self._is_text(names) else found
+
+    def _is_text(self, names: tuple[str, ...]) -> bool:
+        """Whether numbers are read of texts: then only of those that were drawn."""
+        return bool(names) and self.kind(names[0]) == "text"
 
     def kind(self, name: str) -> str:
         return self._table.reader.kind(name)
