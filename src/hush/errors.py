@@ -10,6 +10,9 @@ HushError
 
 from __future__ import annotations
 
+LONGEST = 20
+"""Lists of more are not written out in a message."""
+
 
 class HushError(Exception):
     """Base of every error that hush raises on purpose."""
@@ -24,9 +27,26 @@ class InvalidParameter(HushError, ValueError):
     """
 
     def __init__(self, who: str, rule: str, **values: object) -> None:
-        got = ", ".join(f"{name}={value!r}" for name, value in values.items())
+        got = ", ".join(f"{name}={_shown(value)}" for name, value in values.items())
         super().__init__(f"{who} needs {rule}; got {got}.")
         self.field = next(iter(values), "")
+
+
+def _shown(value: object) -> str:
+    """A parameter as it is written; of what may be data, given in the wrong place, no more than the type.
+
+    >>> _shown((0, "a")), _shown({"name": "Ann"}), _shown([0.0] * 1000)
+    ("(0, 'a')", '<dict>', '<list>')
+    """
+    if isinstance(value, list | tuple) and len(value) <= LONGEST:
+        inner = ", ".join(map(_shown, value))
+        return f"[{inner}]" if isinstance(value, list) else f"({inner},)" if len(value) == 1 else f"({inner})"
+    if isinstance(value, dict) and not value:
+        return "{}"
+    package, sized = type(value).__module__.split(".")[0], hasattr(value, "__len__")
+    if isinstance(value, str | bytes | type) or package in ("hush", "fractions", "decimal", "enum", "pathlib"):
+        return repr(value)
+    return repr(value) if package in ("builtins", "numpy") and not sized else f"<{type(value).__name__}>"
 
 
 class NotCovered(HushError):

@@ -4,6 +4,8 @@ from __future__ import annotations
 
 import json
 import math
+import subprocess
+import sys
 from pathlib import Path
 
 import numpy as np
@@ -102,3 +104,97 @@ def test_errors(
     assert main(["release", *(files["parquet"] if word == "FILE" else word for word in words)]) == code
     shown = capsys.readouterr()
     assert said in shown.err and shown.out == "" and len(shown.err.splitlines()) == 1
+
+
+def written(folder: Path, column: object) -> str:
+    from pyarrow import parquet
+
+    parquet.write_table(pyarrow.table({"x": column}), folder / "t.parquet")
+    return str(folder / "t.parquet")
+
+
+@pytest.mark.parametrize(
+    ("column", "categories", "counts"),
+    [
+        (pyarrow.array([1, 2, 1, None]), ["1", "2"], [2, 1]),
+        (pyarrow.array([0.5, 2.0, 0.5], pyarrow.float32()), ["0.5", "2"], [2, 1]),
+        (pyarrow.array([0.1, 0.1], pyarrow.float32()), ["0.1", "3"], [2, 0]),
+        (pyarrow.array([True, None, False]), ["true", "false"], [1, 1]),
+        (pyarrow.array(["1", "2", "1"]), ["1", "2"], [2, 1]),
+        (pyarrow.array(["1", "2", "1"]).dictionary_encode(), ["1", "2"], [2, 1]),
+        (pyarrow.array([1, 2, 1]).cast(pyarrow.decimal128(30, 2)), ["1", "2.0"], [2, 1]),
+    ],
+    ids=str,
+)
+def test_categories_have_the_type_of_the_column(
+    column: object, categories: list[str], counts: list[int], tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    found = ran(capsys, "histogram", written(tmp_path, column), "--categories", *categories, "--epsilon", "200")
+    assert [cell["count"] for cell in found["value"]] == counts
+
+
+@pytest.mark.parametrize(
+    ("column", "said"),
+    [
+        (pyarrow.array([1, 2]), "numbers"),
+        (pyarrow.array([b"a"]), "texts or numbers"),
+        (pyarrow.array([1]).cast(pyarrow.timestamp("s")), "texts or numbers"),
+    ],
+    ids=str,
+)
+def test_categories_of_another_type_are_refused(
+    column: object, said: str, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    words = ["histogram", written(tmp_path, column), "--categories", "a", "2", "--epsilon", "1"]
+    assert main(["release", *words]) == 2
+    assert said in capsys.readouterr().err
+    with pytest.raises(hush.InvalidParameter, match="type|texts or numbers"):
+        hush.releases.histogram(column, categories=("a", "2"), epsilon=1.0)
+
+
+def test_numbers_are_no_categories_of_texts(files: dict[str, str]) -> None:
+    for source in (files["csv"], files["parquet"]):
+        with pytest.raises(hush.InvalidParameter, match="texts"):
+            hush.releases.histogram(source, column="answer", categories=(1, 2), epsilon=1.0)
+
+
+HEADS = ["gr\u00f6\u00dfe,x\n1,2\n".encode("latin-1"), "a,x\n1,2\n".encode("utf-16"), "a,x\n1,2\n".encode("utf-16-le")]
+
+
+@pytest.mark.parametrize("content", HEADS)
+def test_headers_in_another_code(content: bytes, tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    (tmp_path / "t.csv").write_bytes(content)
+    assert (
+        main(["release", "mean", str(tmp_path / "t.csv"), "--column", "x", "--bounds", "0", "1", "--epsilon", "1"]) == 2
+    )
+    assert "UTF-8" in capsys.readouterr().err
+
+
+def test_damaged_pages(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    path = Path(written(tmp_path, pyarrow.array(range(100_000))))
+    content = bytearray(path.read_bytes())
+    content[100:100_000] = bytes(99_900)
+    path.write_bytes(content)
+    for sampled in ([], ["--sample", "0.5"]):
+        assert main(["release", "mean", str(path), "--bounds", "0", "1", "--epsilon", "1", *sampled]) == 2
+        shown = capsys.readouterr()
+        assert "data that can be read" in shown.err and len(shown.err.splitlines()) == 1
+
+
+def test_an_interruption_is_one_line(monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]) -> None:
+    def interrupted(arguments: object) -> str:
+        raise KeyboardInterrupt
+
+    monkeypatch.setattr("hush.app.commands.run", interrupted)
+    assert main(["epsilon", "laplace 1", "--delta", "0"]) == 130
+    assert capsys.readouterr().err == "hush: error: interrupted: nothing was written\n"
+
+
+@pytest.mark.skipif(not Path("/dev/full").exists(), reason="no device that is full")
+@pytest.mark.parametrize(("output", "code"), [(">/dev/full", 5), (">&-", 2), (">&- 2>&-", 2), ("2>&-", 0)])
+def test_outputs_that_cannot_be_written(output: str, code: int, files: dict[str, str]) -> None:
+    """A release that nobody can see is not made, or at least not passed over in silence."""
+    command = f"{sys.executable} -m hush.app.cli release count {files['parquet']} --epsilon 1 {output}"
+    done = subprocess.run(["sh", "-c", command], capture_output=True, text=True, check=False)
+    assert done.returncode == code and "Traceback" not in done.stderr
+    assert len(done.stderr.splitlines()) == (0 if "2>&-" in output else 1)

@@ -191,4 +191,9 @@ MUTANTS = [
         bugs.numbers_of_guesses_not_paid_for,
         "tests.auditing.test_walks_vs_brute_force:test_false_alarms_at_the_truth_of_a_tight_mechanism",
     ),
+    Mutant(
+        "a message of a library about a record passes",
+        bugs.message_passes,
+        "tests.releases.test_nothing_of_a_record_is_said:test_what_a_reader_raises_is_not_told",
+    ),
 ]

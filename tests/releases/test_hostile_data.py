@@ -147,5 +147,6 @@ def test_designs_without_a_theorem_or_an_estimate() -> None:
         query.on(hush.Poisson(rate=0))
     with pytest.raises(hush.InvalidParameter, match="scheme"):
         query.on(0.1)  # type: ignore[arg-type]
-    largest = releases.Sample([1.0, 2.0], unequal).apply(len, guarantee=hush.PureDP(1.0))
-    assert largest.mechanism.epsilon(delta=0) == hush.PureDP(1.0).on(hush.Poisson(rate=0.2)).epsilon(delta=0)
+    stated = hush.PureDP(1.0).under(REPLACE)
+    largest = releases.Sample([1.0, 2.0], unequal).apply(len, guarantee=stated)
+    assert largest.mechanism.epsilon(delta=0) == stated.on(hush.Poisson(rate=0.2)).epsilon(delta=0)

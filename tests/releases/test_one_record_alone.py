@@ -105,14 +105,10 @@ def test_no_byte_stops_the_reading(tmp_path: Path) -> None:
     assert list(counts.release(releases.table(path, column="y")).value.values()) == [1, 1, 1, 1]
 
 
-def test_files_with_one_name_twice_or_endless_rows_are_refused(tmp_path: Path) -> None:
-    twice, endless = tmp_path / "twice.csv", tmp_path / "endless.csv"
-    twice.write_bytes(b"x,x\n1,2\n")
-    endless.write_bytes(b"x\n1\n" + b"a" * (3 << 20) + b"\n")
+def test_a_file_with_one_name_twice_is_refused(tmp_path: Path) -> None:
+    (tmp_path / "twice.csv").write_bytes(b"x,x\n1,2\n")
     with pytest.raises(hush.InvalidParameter, match="different names"):
-        releases.table(twice)
-    with pytest.raises(hush.InvalidParameter, match="shorter than a megabyte"):
-        releases.mean(releases.table(endless, column="x"), bounds=(0, 1), epsilon=1.0)
+        releases.table(tmp_path / "twice.csv")
 
 
 @pytest.mark.parametrize("rows", [np.ones((3, 2)), np.ones((0, 2))])

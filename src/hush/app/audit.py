@@ -13,11 +13,12 @@ from typing import Any
 
 import numpy as np
 
+from hush import releases
 from hush.app.commands import Refutation
 from hush.app.expression import parse
 from hush.app.pictures import progress, saved
 from hush.auditing import AuditReport, distinguish, from_gradients, from_sums, linkage, membership, one_run
-from hush.errors import InvalidParameter, NotInstalled
+from hush.errors import InvalidParameter
 from hush.mechanisms.checks import number
 
 COLUMNS = ("score", "member")
@@ -141,12 +142,10 @@ def _npz(path: Path) -> dict[str, Any]:
 
 def _parquet(path: Path) -> dict[str, Any]:
     try:
-        import pyarrow
-        from pyarrow import parquet
-    except ImportError as reason:
-        raise NotInstalled("hush audit", "pyarrow", "data") from reason
-    try:
-        table = parquet.read_table(path)
-    except pyarrow.ArrowInvalid as reason:
-        raise InvalidParameter("hush audit", "a parquet file", file=str(path)) from reason
-    return {name: table[name].to_numpy() for name in COLUMNS if name in table.column_names}
+        table = releases.table(path)
+    except InvalidParameter:
+        raise InvalidParameter("hush audit", "a parquet file that is whole", file=str(path)) from None
+    found = {name: table.of(name) for name in COLUMNS if name in table.reader.names}
+    for column in found.values():
+        column.require_numbers("hush audit")
+    return {name: column.array(numbers=True) for name, column in found.items()}

@@ -11,8 +11,9 @@ from typing import NoReturn
 
 from hush.errors import HushError, NotCovered
 
-USAGE, UNKNOWN, REFUTED = 2, 3, 4
-"""Exit codes: a value breaks a rule; no theorem covers what was asked; an audit refuted a claim."""
+USAGE, UNKNOWN, REFUTED, UNWRITTEN, INTERRUPTED = 2, 3, 4, 5, 130
+"""Exit codes: a value breaks a rule; no theorem covers what was asked; an audit refuted a claim; what was found could
+not be written (a release is spent then); a key interrupted."""
 
 EXAMPLES = """\
 examples:
@@ -85,20 +86,49 @@ def main(argv: Sequence[str] | None = None) -> int:
     if isinstance(sys.stdout, io.TextIOWrapper):
         sys.stdout.reconfigure(errors="replace")  # Greek letters on a terminal that has none
     try:
-        arguments = parser().parse_args(argv)
-        from hush.app import commands
-
-        printed = commands.run(arguments)
-        print(printed, flush=True)
-        return REFUTED if isinstance(printed, commands.Refutation) else 0
+        return _run(argv)
     except BrokenPipeError:  # the reader has seen enough
-        os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
+        _give_up_writing()
+        return 0
     except SystemExit as leaving:  # --help and --version
         return int(leaving.code or 0)
+    except KeyboardInterrupt:
+        return _failed("interrupted: nothing was written", INTERRUPTED)
     except (UsageError, HushError) as error:
-        print(f"hush: error: {' '.join(str(error).split())}", file=sys.stderr)
-        return UNKNOWN if isinstance(error, NotCovered) else USAGE
-    return 0
+        return _failed(str(error), UNKNOWN if isinstance(error, NotCovered) else USAGE)
+    except OSError as error:  # of the system, about a file that was named on the command line, or about the output
+        _give_up_writing()
+        where = f": {error.filename}" if error.filename else ""
+        return _failed(f"{error.strerror or type(error).__name__}{where}", UNWRITTEN)
+
+
+def _run(argv: Sequence[str] | None) -> int:
+    arguments = parser().parse_args(argv)
+    if sys.stdout is None:  # closed: a release would be spent, and seen by nobody
+        raise UsageError("the output is closed: there is nowhere to write to")
+    from hush.app import commands
+
+    printed = commands.run(arguments)
+    print(printed, flush=True)
+    return REFUTED if isinstance(printed, commands.Refutation) else 0
+
+
+def _failed(message: str, code: int) -> int:
+    """One line about an error, where there is an output for errors."""
+    if sys.stderr is not None:
+        try:
+            print(f"hush: error: {' '.join(message.split())}", file=sys.stderr, flush=True)
+        except OSError:
+            pass
+    return code
+
+
+def _give_up_writing() -> None:
+    """What is left to be written goes nowhere: else Python would try once more when it ends."""
+    try:
+        os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
+    except (AttributeError, OSError, ValueError):  # no file behind it
+        pass
 
 
 def parser() -> Parser:

@@ -14,6 +14,7 @@ from hush import releases
 from hush.errors import InvalidParameter
 from hush.numerics.rounding import rounded_down, rounded_up
 from hush.questions.strict_json import from_number
+from hush.releases.histogram import read_category
 from hush.releases.query import Query
 from hush.releases.tables import Progress
 from hush.releases.target import Targeted, meeting
@@ -37,7 +38,7 @@ ORDERED = ("median", "quantile")
 
 def answer(arguments: Namespace) -> str:
     """The release as text or JSON."""
-    build = _builder(arguments)
+    given = _given(arguments)
     scheme = None if arguments.sample is None else hush.Poisson(rate=arguments.sample)
     with _progress() as progress:
         table = releases.table(
@@ -47,6 +48,7 @@ def answer(arguments: Namespace) -> str:
             max_contributions=arguments.max_contributions,
             progress=progress,
         )
+        build = _builder(arguments, _typed(given, table))
         gaussian = arguments.delta > 0 and arguments.statistic not in ORDERED
         found = meeting(
             build,
@@ -61,8 +63,8 @@ def answer(arguments: Namespace) -> str:
     return _json(arguments, found, release) if arguments.json else _text(arguments, found, release)
 
 
-def _builder(arguments: Namespace) -> Callable[[float], Query]:
-    """From the value that is sought, an epsilon or a noise multiplier, to the query."""
+def _given(arguments: Namespace) -> dict[str, Any]:
+    """The options of the statistic."""
     name = arguments.statistic
     given = {option: value for option in OWN if (value := getattr(arguments, option)) not in (None, False)}
     missing = [f"--{option}" for option in NEEDS[name] if option not in given]
@@ -73,6 +75,20 @@ def _builder(arguments: Namespace) -> Callable[[float], Query]:
         raise InvalidParameter(f"hush release {name}", "its own options", without=foreign)
     if "bounds" in given:
         given["bounds"] = tuple(given["bounds"])
+    return given
+
+
+def _typed(given: dict[str, Any], table: releases.Table) -> dict[str, Any]:
+    """The options with categories in the type of the column: a word of the command line is a text."""
+    if "categories" not in given:
+        return given
+    kind = table.reader.kind(table.name)
+    return given | {"categories": [read_category(text, kind) for text in given["categories"]]}
+
+
+def _builder(arguments: Namespace, given: dict[str, Any]) -> Callable[[float], Query]:
+    """From the value that is sought, an epsilon or a noise multiplier, to the query."""
+    name = arguments.statistic
     query = getattr(releases, name.capitalize())
     sought = "noise_multiplier" if arguments.delta > 0 and name not in ORDERED else "epsilon"
     return lambda value: query(**given, **{sought: value})
@@ -88,7 +104,7 @@ def _progress() -> Iterator[Progress | None]:
         yield None
         return
     console = Console(stderr=True)
-    if not sys.stderr.isatty():
+    if sys.stderr is None or not sys.stderr.isatty():
         yield None
         return
     with Bar(console=console, transient=True) as bar:

@@ -40,6 +40,8 @@ class Scheme(ABC):
 class OneSample(Scheme):
     """A scheme that hands one random sample to one mechanism, with the theorem of each relation that it covers."""
 
+    by_place = False
+    """Whether the chance of a record depends on its place, so that one that is added before it changes it."""
     keeps_curve = False
     """Whether the Rényi curve comes from that of the mechanism, not from the pair."""
 
@@ -231,6 +233,7 @@ class UnequalPoisson(OneSample):
     """
 
     rates: tuple[float, ...]
+    by_place = True
     keeps_curve = True
 
     def __init__(self, rates: Sequence[float]) -> None:

@@ -43,7 +43,7 @@ class _Keystream(threading.local):
 
     def fill(self, view: memoryview) -> None:
         """Overwrite these bytes; the key and the first counter come from the operating system, anew after a fork."""
-        owner = (os.getpid(), len(_forks))
+        owner = this_process()
         for start in range(0, len(view), PIECE):
             piece = view[start : start + PIECE]
             if self.owner != owner or self.left < len(piece):
@@ -64,6 +64,11 @@ _forks: list[None] = []
 """One entry for every fork between the first process and this one; numbers of processes are used again, this is not."""
 if hasattr(os, "register_at_fork"):
     os.register_at_fork(after_in_child=lambda: _forks.append(None))
+
+
+def this_process() -> tuple[int, int]:
+    """A value that no process forked from this one has."""
+    return os.getpid(), len(_forks)
 
 
 class SecureSource(Source):

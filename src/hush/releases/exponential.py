@@ -54,6 +54,10 @@ class Quantile(Query):
     def mechanism(self) -> Mechanism:
         return Exponential(epsilon=self.epsilon, relation=self.relation)
 
+    @property
+    def reads(self) -> str:
+        return "numbers"
+
     def check(self, table: Table) -> None:
         table.require_numbers(type(self).__name__)
 

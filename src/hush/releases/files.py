@@ -2,21 +2,25 @@
 
 from __future__ import annotations
 
+import csv
 from collections import deque
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterable, Iterator
 from concurrent.futures import ThreadPoolExecutor
-from contextlib import contextmanager
 from pathlib import Path
-from typing import Any
+from typing import Any, BinaryIO
 
 import numpy as np
 
 from hush.errors import InvalidParameter
-from hush.releases.frames import arrow_column
-from hush.releases.readers import BATCH, Reader, as_numbers, kind_of, needs, require_different
+from hush.releases.arrow import of_arrow, of_type, texts_of
+from hush.releases.columns import numbers_in
+from hush.releases.readers import BATCH, Reader, needs, require_different
+from hush.releases.records import blocks, first_record
 
 AT_ONCE = 1 << 22
 """Row groups of up to so many records are decoded whole, two at a time; larger ones in batches."""
+MARK = b"\xef\xbb\xbf"
+"""What some programs write before a text in UTF-8."""
 
 
 class Parquet(Reader):
@@ -38,9 +42,10 @@ class Parquet(Reader):
         self.names = require_different(self._schema.names)
 
     def kind(self, name: str) -> str:
-        import pyarrow
+        return of_type(self._schema.field(name).type).kind
 
-        return kind_of(arrow_column(pyarrow.array([], self._schema.field(name).type), numbers=True))
+    def dtype(self, name: str) -> np.dtype:
+        return of_type(self._schema.field(name).type).dtype
 
     def rows(self) -> int | None:
         return self._metadata.num_rows
@@ -53,7 +58,7 @@ class Parquet(Reader):
             found = _ahead(lambda group: self._at_once(group, columns), groups)
         for piece in found:
             yield tuple(
-                arrow_column(piece.column(name), numbers=numbers and place == 0) for place, name in enumerate(names)
+                of_arrow(piece.column(name)).read(numbers=numbers and place == 0) for place, name in enumerate(names)
             )
 
     def _open(self) -> Any:
@@ -70,51 +75,47 @@ class Parquet(Reader):
             yield from file.iter_batches(batch_size=BATCH, row_groups=[group], columns=columns)
 
 
-def _ahead(read: Callable[[int], Any], groups: range) -> Iterator[Any]:
-    """The row groups in order, while the next two are being decoded."""
+def _ahead(read: Callable[[Any], Any], parts: Iterable[Any]) -> Iterator[Any]:
+    """The parts in order, while the next two are being decoded."""
     with ThreadPoolExecutor(2) as pool:
-        waiting = deque(pool.submit(read, group) for group in groups[:2])
-        for group in groups:
-            if group + 2 < len(groups):
-                waiting.append(pool.submit(read, group + 2))
+        waiting: deque[Any] = deque()
+        for part in parts:
+            waiting.append(pool.submit(read, part))
+            if len(waiting) > 2:
+                yield waiting.popleft().result()
+        while waiting:
             yield waiting.popleft().result()
 
 
 class Csv(Reader):
-    """A CSV file with a header. Cells are text: which of them are numbers is never guessed from the data.
+    """A CSV file in UTF-8 with a header. Cells are text: which of them are numbers is never guessed from the data.
 
     Where numbers are asked for, a cell that is none counts as missing. Rows with more or fewer cells than the header
-    are left out.
+    are left out, and so are rows of more than 64 MiB.
     """
 
     def __init__(self, path: Path) -> None:
         needs("pyarrow")
         self._path = path
-        with self._open(None) as reader:
-            self.names = require_different(reader.schema.names)
+        with self._open() as file:
+            self.names = require_different(self._header(file))
 
-    def _open(self, names: tuple[str, ...] | None) -> Any:
-        from pyarrow import binary, csv
+    def _open(self) -> BinaryIO:
+        file = self._path.open("rb")
+        if file.read(len(MARK)) != MARK:
+            file.seek(0)
+        return file
 
-        typed = {name: binary() for name in names or ()}
-        with self._readable():
-            return csv.open_csv(
-                self._path,
-                parse_options=csv.ParseOptions(invalid_row_handler=lambda row: "skip"),
-                convert_options=csv.ConvertOptions(
-                    include_columns=list(typed), column_types=typed, strings_can_be_null=False
-                ),
-            )
-
-    @contextmanager
-    def _readable(self) -> Iterator[None]:
-        from pyarrow import ArrowInvalid
-
+    def _header(self, file: BinaryIO) -> list[str]:
+        """The cells of the first record; the file then stands at the next one."""
+        head = first_record(file)
         try:
-            yield
-        except ArrowInvalid:
-            rule = "a CSV file with a header, its rows shorter than a megabyte"
-            raise InvalidParameter("table", rule, source=str(self._path)) from None
+            names = next(csv.reader([head.decode()], strict=True))
+        except (UnicodeDecodeError, csv.Error):
+            names = []
+        if not names or b"\x00" in head:  # UTF-16 has zeros
+            raise InvalidParameter("table", "a CSV file in UTF-8 with a header", source=str(self._path))
+        return names
 
     def kind(self, name: str) -> str:
         return "text"
@@ -123,17 +124,33 @@ class Csv(Reader):
         return None
 
     def batches(self, names: tuple[str, ...], *, numbers: bool) -> Iterator[tuple[np.ndarray, ...]]:
-        with self._open(names) as reader, self._readable():
-            for batch in reader:
-                words = [_texts(batch.column(name)) for name in names]
-                yield (as_numbers(words[0]), *words[1:]) if numbers else tuple(words)
+        wanted = {name: str(self.names.index(name)) for name in names}
+        with self._open() as file:
+            self._header(file)
+            for batch in _ahead(lambda block: self._parsed(block, list(wanted.values())), blocks(file)):
+                words = [_texts(batch.column(wanted[name])) for name in names]
+                yield (numbers_in(words[0]), *words[1:]) if numbers else tuple(words)
+
+    def _parsed(self, block: bytes, wanted: list[str]) -> Any:
+        """Whole records as a table of bytes."""
+        from pyarrow import BufferReader, binary, csv
+
+        return csv.read_csv(
+            BufferReader(block),
+            read_options=csv.ReadOptions(
+                column_names=[str(k) for k in range(len(self.names))], block_size=len(block) + 1, use_threads=False
+            ),
+            parse_options=csv.ParseOptions(newlines_in_values=True, invalid_row_handler=lambda row: "skip"),
+            convert_options=csv.ConvertOptions(
+                include_columns=wanted, column_types=dict.fromkeys(wanted, binary()), strings_can_be_null=False
+            ),
+        )
 
 
 def _texts(cells: Any) -> np.ndarray:
-    """Cells as texts; bytes that are none are replaced, so that no cell can stop the reading."""
     from pyarrow import ArrowInvalid, string
 
     try:
-        return arrow_column(cells.cast(string()), numbers=False)
+        return of_arrow(cells.cast(string())).values()
     except ArrowInvalid:
-        return np.array([cell.decode(errors="replace") for cell in cells.to_pylist()], dtype=object)
+        return texts_of(cells.to_pylist())

@@ -67,6 +67,10 @@ class Bounds(Query):
     def mechanism(self) -> Mechanism:
         return DiscreteLaplace(scale=self.scale, relation=self.relation).repeat(self._moved)
 
+    @property
+    def reads(self) -> str:
+        return "numbers"
+
     def check(self, table: Table) -> None:
         table.require_numbers("Bounds")
 

@@ -1,100 +1,109 @@
-"""Data frames of pandas, Polars and Arrow, already in memory."""
+"""Columns of pandas, Polars and Arrow, already in memory."""
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Callable
 from typing import Any
 
 import numpy as np
 
 from hush.errors import InvalidParameter
-from hush.releases.readers import ONLY, Reader, kind_of, one_length, require_different
+from hush.releases.arrow import of_arrow
+from hush.releases.columns import FLOAT, NO_TIME, Column, objects, of_array, of_times
+
+PACKAGES = ("pandas", "polars", "pyarrow")
 
 
-def reader_of(source: Any, module: str) -> Reader:
-    """A frame's columns, or a series as the only column."""
-    if type(source).__name__ in ("Series", "ChunkedArray") or (module == "pyarrow" and hasattr(source, "null_count")):
-        return Frame({ONLY: source})
-    if type(source).__name__ not in ("DataFrame", "Table", "RecordBatch"):
-        raise InvalidParameter("table", "a data frame or a series", source=type(source).__name__)
-    names = tuple(source.schema.names if module == "pyarrow" else source.columns)
-    require_different(str(name) for name in names)
-    if module == "pyarrow":
-        return Frame({name: source.column(place) for place, name in enumerate(names)})
-    return Frame({str(name): source[name] for name in names})
+def package_of(value: Any) -> str:
+    """The package that a value's type comes from."""
+    return type(value).__module__.split(".")[0]
 
 
-class Frame(Reader):
-    """Columns in memory, each of its own library: they become numpy arrays only when they are asked for."""
-
-    def __init__(self, columns: Mapping[str, Any]) -> None:
-        self.names = tuple(columns)
-        self._columns = dict(columns)
-        self._rows = one_length(self._columns)
-
-    def kind(self, name: str) -> str:
-        return kind_of(column_of(self._columns[name][:0], numbers=True))
-
-    def rows(self) -> int | None:
-        return self._rows
-
-    def batches(self, names: tuple[str, ...], *, numbers: bool) -> Iterator[tuple[np.ndarray, ...]]:
-        first, *others = (self._columns[name] for name in names)
-        yield column_of(first, numbers=numbers), *(column_of(other, numbers=False) for other in others)
+def parts_of(source: Any, only: str) -> list[tuple[str, Any]]:
+    """The columns of a frame with their names, or a series as the only column."""
+    package, name = package_of(source), type(source).__name__
+    if name in ("Series", "ChunkedArray") or (package == "pyarrow" and hasattr(source, "null_count")):
+        return [(only, source)]
+    if name not in ("DataFrame", "Table", "RecordBatch"):
+        raise InvalidParameter("table", "a data frame or a series", source=name)
+    if package == "pyarrow":
+        return [(str(name), source.column(place)) for place, name in enumerate(source.schema.names)]
+    column: Callable[[int], Any] = (lambda k: source.iloc[:, k]) if package == "pandas" else source.to_series
+    return [(str(name), column(place)) for place, name in enumerate(source.columns)]
 
 
-def column_of(series: Any, *, numbers: bool) -> np.ndarray:
-    """One column as a numpy array: numbers, missing ones NaN; or else the values as they are, missing ones None.
-
-    A whole number that became a float where another one is missing could no longer be told from its neighbours: what
-    one record counts as would depend on the others.
-    """
-    module = type(series).__module__.split(".")[0]
-    if module == "pandas":
-        return _pandas(series, numbers)
-    if module == "polars":
-        return _polars(series, numbers)
-    return arrow_column(series, numbers=numbers) if module == "pyarrow" else series
+def column_of(raw: Any) -> Column:
+    """A column of any library; numpy arrays as they are."""
+    package = package_of(raw)
+    if package == "pandas":
+        return _of_pandas(raw)
+    if package == "polars":
+        return _of_polars(raw)
+    return of_arrow(raw) if package == "pyarrow" else of_array(raw)
 
 
-def _pandas(series: Any, numbers: bool) -> np.ndarray:
-    """Extension types hold missing values beside the numbers."""
-    kind = getattr(series.dtype, "kind", "O")
-    if isinstance(series.dtype, np.dtype):
-        return series.to_numpy()
-    if kind == "f" or (kind in "biu" and numbers):
-        return series.to_numpy(dtype=float, na_value=np.nan)
-    return series.to_numpy(dtype=object, na_value=None)
+def _of_pandas(series: Any) -> Column:
+    """Types of its own hold missing values beside the others."""
+    dtype = series.dtype
+    if isinstance(dtype, np.dtype):
+        return of_array(series.to_numpy())
+    name, kind = type(dtype).__name__, getattr(dtype, "kind", "O")
+    if name == "ArrowDtype" or getattr(dtype, "storage", None) == "pyarrow":
+        return of_arrow(series.array.__arrow_array__())
+    if name == "SparseDtype":
+        return of_array(np.asarray(series.array))
+    if name == "CategoricalDtype":
+        return Column("other", lambda: _of_categories(series))
+    if name == "DatetimeTZDtype":
+        unit = f"M8[{dtype.unit}]"
+        return of_times(lambda: series.to_numpy(dtype=unit).view(np.int64), unit)
+    values = lambda: series.to_numpy(dtype=object, na_value=None)  # noqa: E731
+    if name == "StringDtype":
+        return Column("words", values)
+    if kind not in "biuf":
+        return Column("opaque", values)
+    numbers = lambda: series.to_numpy(dtype=float, na_value=np.nan)  # noqa: E731
+    return Column("truth" if kind == "b" else "number", numbers if kind == "f" else values, numbers, FLOAT)
 
 
-def _polars(series: Any, numbers: bool) -> np.ndarray:
-    numeric = series.dtype.is_numeric() or str(series.dtype) == "Boolean"
-    if not numeric:
-        return series.to_numpy().astype(object)
-    if series.dtype.is_float() or not (series.null_count() or series.dtype.is_decimal()):
-        return series.to_numpy()
-    if numbers:
-        return series.cast(float).to_numpy()
-    return _objects(series.to_list())
+def _of_categories(series: Any) -> np.ndarray:
+    """By their codes: whole numbers would become floats where one is missing."""
+    names = np.append(np.asarray(series.cat.categories, dtype=object), None)
+    return names[series.cat.codes.to_numpy()]  # the code of a missing one is -1
 
 
-def arrow_column(column: Any, *, numbers: bool) -> np.ndarray:
-    """An Arrow array or chunked array; by its type, not by whether values are missing."""
-    import pyarrow
+def _of_polars(series: Any) -> Column:
+    dtype = series.dtype
+    name = str(dtype.base_type())
+    if dtype.is_float():
+        return Column("number", series.to_numpy, series.to_numpy, series[:0].to_numpy().dtype)
+    if dtype.is_numeric() or name == "Boolean":
+        kind = "truth" if name == "Boolean" else "number"
+        return Column(kind, lambda: _whole(series), lambda: _floats(series), FLOAT)
+    if name in ("String", "Categorical", "Enum"):
+        return Column("words", lambda: objects(series.cast(str).to_list()))
+    if dtype.is_temporal():
+        unit = {"Date": "D", "Time": "ns"}.get(name) or dtype.time_unit
+        return of_times(lambda: _ticks(series), f"{'M8' if name.startswith('Date') else 'm8'}[{unit}]")
+    if dtype.is_nested():  # Polars would stop at a date that has no calendar day
+        return of_arrow(series.to_arrow())
+    return Column("opaque" if name == "Binary" else "other", lambda: objects(series.to_list()))
 
-    if pyarrow.types.is_dictionary(column.type):
-        column = column.cast(column.type.value_type)
-    floating, decimal = pyarrow.types.is_floating(column.type), pyarrow.types.is_decimal(column.type)
-    whole = pyarrow.types.is_integer(column.type) or pyarrow.types.is_boolean(column.type)
-    if decimal or (whole and column.null_count):
-        if not numbers:
-            return _objects(column.to_pylist())
-        column = column.cast(pyarrow.float64(), safe=False)
-    found = column.to_numpy() if isinstance(column, pyarrow.ChunkedArray) else column.to_numpy(zero_copy_only=False)
-    return np.asarray(found) if floating or whole or decimal else np.asarray(found, dtype=object)
+
+def _whole(series: Any) -> np.ndarray:
+    """Whole numbers and decimals as they are, beside missing ones too."""
+    return series.to_numpy() if _is_plain(series) else objects(series.to_list())
 
 
-def _objects(values: list[Any]) -> np.ndarray:
-    found = np.empty(len(values), dtype=object)
-    found[:] = values
-    return found
+def _floats(series: Any) -> np.ndarray:
+    """As numbers: what is whole is left to whoever needs a float, unless one is missing."""
+    return series.to_numpy() if _is_plain(series) else series.cast(float).to_numpy()
+
+
+def _ticks(series: Any) -> np.ndarray:
+    return series.to_physical().cast(int).fill_null(NO_TIME).to_numpy()
+
+
+def _is_plain(series: Any) -> bool:
+    """Whether numpy has the type, and all cells."""
+    return not (series.null_count() or series.dtype.is_decimal() or str(series.dtype).endswith("128"))

@@ -3,21 +3,26 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
+from decimal import Decimal
 from itertools import pairwise
+from typing import Any
 
 import numpy as np
 
 from hush.curves.relation import Relation
 from hush.errors import InvalidParameter
 from hush.mechanisms.checks import number
+from hush.releases.columns import NUMBERS, number_in
 from hush.releases.noise import NoisyQuery
 from hush.releases.query import Answer, Run
 from hush.releases.release import Interval
 from hush.releases.sums import expanded, failure_split
 from hush.releases.tables import Table
 
+TYPES: dict[str, Any] = dict.fromkeys(NUMBERS, int | float) | dict.fromkeys(("text", "words"), str) | {"other": object}
+"""The types of categories, by the kind of the column: any other one would be in no record, and count 0 for sure."""
 OTHER = "other"
 """The cell of whatever is in no category or bin."""
 
@@ -59,11 +64,21 @@ class Histogram(NoisyQuery):
         named = self.categories if self.categories is not None else pairwise(self.edges or ())
         return [*named, OTHER] if self.other else [*named]
 
+    @property
+    def reads(self) -> str:
+        return "values" if self.edges is None else "numbers"
+
     def check(self, table: Table) -> None:
         if self.edges is not None:
             table.require_numbers("Histogram")
-        else:
-            table.require_column("Histogram")
+            return
+        table.require_column("Histogram")
+        kind = table.reader.kind(table.name)
+        if kind not in TYPES:
+            raise InvalidParameter("Histogram", "a column of texts or numbers for its categories", column=table.column)
+        if not all(isinstance(item, TYPES[kind]) for item in self.categories or ()):
+            rule = f"categories of the column's type ({'numbers' if kind in NUMBERS else 'texts'})"
+            raise InvalidParameter("Histogram", rule, categories=self.categories)
 
     def answer(self, run: Run) -> Answer:
         cells, level = self.cells, failure_split(run)
@@ -85,6 +100,22 @@ class Histogram(NoisyQuery):
         if self.edges is not None:
             return _by_edges(table.batches(numbers=True), np.array(self.edges))
         return _by_category(table.batches(), tuple(self.categories or ()))
+
+
+def read_category(text: str, kind: str) -> object:
+    """A category that was written as a text, in the type of a column of this kind.
+
+    >>> read_category("1", "number"), read_category("1", "text"), read_category("true", "truth")
+    (1, '1', True)
+    """
+    if kind not in NUMBERS:
+        return text
+    if kind == "truth" and text.lower() in ("true", "false"):
+        return text.lower() == "true"
+    found = number_in(text)
+    if math.isnan(found):
+        raise InvalidParameter("Histogram", "categories that are numbers, as the column is", categories=text)
+    return int(text) if text.strip().lstrip("+-").isdigit() else found
 
 
 def _joined(ranges: list[tuple[float, float]], confidence: float) -> Interval:
@@ -126,22 +157,40 @@ def _by_edges(batches: Iterable[np.ndarray], edges: np.ndarray) -> list[int]:
 
 
 def _by_category(batches: Iterable[np.ndarray], categories: tuple[object, ...]) -> list[int]:
-    place = {category: k for k, category in enumerate(categories)}
     counts = [0] * (len(categories) + 1)
     for batch in batches:
+        place = _places(categories, batch.dtype)
         if batch.dtype.kind == "O":
             for value in batch.tolist():
-                counts[_place(place, value)] += 1
+                counts[_place(place, value, len(categories))] += 1
             continue
         found, times = np.unique(batch, return_counts=True)
         for value, n in zip(found.tolist(), times.tolist(), strict=True):
-            counts[_place(place, value)] += n
+            counts[_place(place, value, len(categories))] += n
     return counts
 
 
-def _place(places: dict[object, int], value: object) -> int:
+def _places(categories: tuple[object, ...], dtype: np.dtype) -> dict[object, int]:
+    """Where each category counts, also as the type of the column writes it."""
+    places = {category: place for place, category in enumerate(categories)}
+    for place, category in enumerate(categories):
+        for other in _alike(category, dtype):
+            places.setdefault(other, place)
+    return places
+
+
+def _alike(category: object, dtype: np.dtype) -> Iterator[object]:
+    """What 0.1 is as a decimal, and as a short float."""
+    if isinstance(category, float):
+        yield Decimal(repr(category))
+        short = dtype.type(category).item() if dtype.kind == "f" else math.inf
+        if math.isfinite(short):
+            yield short
+
+
+def _place(places: dict[object, int], value: object, outside: int) -> int:
     """Where a value counts; what cannot be looked up is outside."""
     try:
-        return places.get(value, len(places))
-    except TypeError:
-        return len(places)
+        return places.get(value, outside)
+    except Exception:  # whatever its own code raises
+        return outside

@@ -73,6 +73,10 @@ class Quantiles(Query):
     def mechanism(self) -> Mechanism:
         return Exponential(epsilon=self.epsilon / self.levels, relation=self.relation).repeat(self.levels)
 
+    @property
+    def reads(self) -> str:
+        return "numbers"
+
     def check(self, table: Table) -> None:
         table.require_numbers("Quantiles")
 

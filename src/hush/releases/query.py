@@ -14,10 +14,13 @@ from hush.mechanisms.fixed_size import FixedSize
 from hush.mechanisms.mechanism import Mechanism
 from hush.mechanisms.sampling import OneSample, Poisson, Scheme
 from hush.randomness.source import Source, source_or_secure
+from hush.releases.boundary import sealed
 from hush.releases.release import Interval, Release
 
 if TYPE_CHECKING:
     from hush.releases.tables import Table
+
+ANSWERED = "an answer that raises nothing (the fault is not told: it may show a record)"
 
 
 @dataclass(frozen=True)
@@ -54,6 +57,11 @@ class Query(ABC):
     """Whether an answer on a sample is scaled by the share that was drawn, which must then be one number."""
 
     @property
+    def reads(self) -> str:
+        """What is read of the column before a use of a sample is noted: "numbers", "values", or "" for nothing."""
+        return ""
+
+    @property
     @abstractmethod
     def mechanism(self) -> Mechanism:
         """What the answer gives away about the records that the query gets."""
@@ -66,8 +74,10 @@ class Query(ABC):
     def answer(self, run: Run) -> Answer:
         """Draw the noise and answer. Nothing may depend on the records but the value, within the sensitivity."""
 
-    def release(self, data: Any, *, confidence: float = 0.95, source: Source | None = None) -> Release:
-        """The noisy answer on the data: an array, a data frame's column, a hush.releases.table, or a drawn Sample.
+    def release(
+        self, data: Any, *, column: str | None = None, confidence: float = 0.95, source: Source | None = None
+    ) -> Release:
+        """The noisy answer on the data: an array, a data frame and its column, a hush.releases.table, or a Sample.
 
         >>> import hush
         >>> hush.releases.Count(epsilon=1.0).release([1, 2, 3], source=hush.SeededSource(1)).private
@@ -79,14 +89,18 @@ class Query(ABC):
         if isinstance(data, Sample):
             if source is not None:
                 raise InvalidParameter("release", "no source of its own: the sample has one", source=source)
-            return data.release(self, confidence=confidence)
-        table = as_table(data)
+            return data.release(self, confidence=confidence, column=column)
+        table = as_table(data).of(column)
         run = Run(table, source_or_secure(source), checked_confidence(confidence))
         mechanism = by_unit(self.mechanism, table)
         self.check(table)
         covered(mechanism)
-        found = self.answer(run)
+        found = self.sealed_answer(run)
         return Release(found.value, mechanism, found.noise_interval, found.total_interval, run.source.private)
+
+    def sealed_answer(self, run: Run) -> Answer:
+        """The answer; what goes wrong on the way to it is told without a value."""
+        return sealed(lambda: self.answer(run), who=type(self).__name__, rule=ANSWERED, query=type(self).__name__)
 
     def on(self, scheme: Scheme) -> OnSample:
         """The same on a secret random sample, which is drawn when it runs.
@@ -112,6 +126,7 @@ class OnSample:
         require_one_sample(self.scheme)
         if self.query.needs_rate:
             rate_of(self.scheme)
+        require_placed(self.scheme, self.query.relation)
         covered(self.mechanism)
 
     @property
@@ -119,13 +134,15 @@ class OnSample:
         """What the answer gives away about all the records."""
         return self.query.mechanism.on(self.scheme)
 
-    def release(self, data: Any, *, confidence: float = 0.95, source: Source | None = None) -> Release:
+    def release(
+        self, data: Any, *, column: str | None = None, confidence: float = 0.95, source: Source | None = None
+    ) -> Release:
         """Draw the sample, secretly, once; then the noisy answer on it."""
         from hush.releases.sample import Sample
         from hush.releases.tables import as_table
 
         checked_confidence(confidence)
-        table = as_table(data)
+        table = as_table(data).of(column)
         covered(by_unit(self.mechanism, table))
         self.query.check(table)
         return Sample(table, self.scheme, source=source).release(self.query, confidence=confidence)
@@ -141,6 +158,15 @@ def require_one_sample(scheme: object) -> OneSample:
             "hush.WithoutReplacement, hush.WithReplacement"
         )
     raise InvalidParameter("on", "a sampling scheme such as hush.Poisson(rate=0.01)", scheme=scheme)
+
+
+def require_placed(scheme: OneSample, relation: Relation) -> None:
+    """Raise where adding or removing a record would move the others to other rates."""
+    if scheme.by_place and relation is Relation.ADD_REMOVE:
+        raise NotCovered(
+            f"{scheme} of records that are added or removed: the records after such a one get other rates, and that "
+            "there are as many as rates would show. Covered: REPLACE, where the number of records is public"
+        )
 
 
 def rate_of(scheme: OneSample) -> float:

@@ -10,13 +10,14 @@ from typing import Any
 import numpy as np
 
 from hush.errors import InvalidParameter, NotInstalled
+from hush.releases.boundary import sealed
+from hush.releases.columns import FLOAT, NUMBERS, OBJECT, Column
 
 ONLY = ""
 """The name of the only column of a bare array."""
-FRAMES = ("pandas", "polars", "pyarrow")
-"""Packages whose columns are read by `frames`."""
 BATCH = 1 << 18
 """Records that are read from a file at once."""
+READABLE = "data that can be read: types that are covered, a file that is whole (the fault may show a record: not told)"
 
 
 class Reader(ABC):
@@ -26,7 +27,7 @@ class Reader(ABC):
 
     @abstractmethod
     def kind(self, name: str) -> str:
-        """By the schema alone, never by the values: "number"; "text", of which numbers may be read; or "other"."""
+        """By the schema alone, never by the values: see hush.releases.columns."""
 
     @abstractmethod
     def rows(self) -> int | None:
@@ -39,100 +40,111 @@ class Reader(ABC):
         What is missing or no number is then NaN. How one value is read must not depend on the others.
         """
 
+    def dtype(self, name: str) -> np.dtype:
+        """By the schema alone: the type in which a user's function gets the column."""
+        return FLOAT if self.kind(name) in NUMBERS else OBJECT
 
-class Memory(Reader):
-    """Columns in memory."""
 
-    def __init__(self, columns: Mapping[str, np.ndarray], kinds: Mapping[str, str] | None = None) -> None:
-        self.names = tuple(columns)
-        self._columns = dict(columns)
-        self._kinds = dict(kinds or {name: kind_of(array) for name, array in columns.items()})
-        self._rows = one_length(self._columns)
+class Sealed(Reader):
+    """Another reader behind the boundary: what goes wrong in it is told without a value."""
+
+    def __init__(self, reader: Reader, source: str) -> None:
+        self._reader, self._source = reader, source
+        self.names = reader.names
+
+    def _sealed(self, action: Any) -> Any:
+        return sealed(action, who="table", rule=READABLE, source=self._source)
 
     def kind(self, name: str) -> str:
-        return self._kinds[name]
+        return self._sealed(lambda: self._reader.kind(name))
+
+    def rows(self) -> int | None:
+        return self._sealed(self._reader.rows)
+
+    def batches(self, names: tuple[str, ...], *, numbers: bool) -> Iterator[tuple[np.ndarray, ...]]:
+        found = self._sealed(lambda: iter(self._reader.batches(names, numbers=numbers)))
+        while (batch := self._sealed(lambda: next(found, None))) is not None:
+            yield batch
+
+    def dtype(self, name: str) -> np.dtype:
+        return self._sealed(lambda: self._reader.dtype(name))
+
+
+class Memory(Reader):
+    """Columns in memory, which become numpy arrays only when they are asked for."""
+
+    def __init__(self, columns: Iterable[tuple[str, Any]]) -> None:
+        found = list(columns)
+        self.names = require_different(name for name, _ in found)
+        self._columns = dict(found)
+        lengths = {len(column) for column in self._columns.values()}
+        if len(lengths) > 1:
+            raise InvalidParameter("table", "columns of one length", columns=len(found))
+        self._rows = lengths.pop() if lengths else 0
+        self._seen: dict[str, Column] = {}
+
+    def _column(self, name: str) -> Column:
+        from hush.releases.frames import column_of
+
+        if name not in self._seen:
+            self._seen[name] = column_of(self._columns[name])
+        return self._seen[name]
+
+    def kind(self, name: str) -> str:
+        return self._column(name).kind
+
+    def dtype(self, name: str) -> np.dtype:
+        return self._column(name).dtype
 
     def rows(self) -> int | None:
         return self._rows
 
     def batches(self, names: tuple[str, ...], *, numbers: bool) -> Iterator[tuple[np.ndarray, ...]]:
-        first, *others = (self._columns[name] for name in names)
-        if numbers:
-            first = as_numbers(first) if self._kinds[names[0]] == "text" else floats_of_objects(first)
-        yield first, *others
-
-
-def one_length(columns: Mapping[str, Any]) -> int:
-    """How many records the columns have."""
-    lengths = {len(column) for column in columns.values()}
-    if len(lengths) > 1:
-        raise InvalidParameter("table", "columns of one length", columns=tuple(columns))
-    return lengths.pop() if lengths else 0
+        yield tuple(self._column(name).read(numbers=numbers and place == 0) for place, name in enumerate(names))
 
 
 def require_different(names: Iterable[str]) -> tuple[str, ...]:
-    """The names of columns, if no two are the same."""
+    """The names of columns, if no two are the same; they are not told, as the first record may stand for them."""
     found = tuple(names)
     if len(set(found)) < len(found):
-        raise InvalidParameter("table", "columns of different names", columns=found)
+        raise InvalidParameter("table", "columns of different names", columns=len(found))
     return found
 
 
-def kind_of(array: np.ndarray) -> str:
-    """Numbers by their type; objects and words are other; arrays of more than one dimension have rows."""
-    if array.ndim > 1:
-        return "rows"
-    return "number" if array.dtype.kind in "biuf" else "other"
-
-
-def floats_of_objects(array: np.ndarray) -> np.ndarray:
-    """Whole numbers beside missing ones as floats, None as NaN; other arrays as they are."""
-    return array.astype(float) if array.dtype.kind == "O" else array
-
-
-def as_numbers(words: np.ndarray) -> np.ndarray:
-    """Numbers out of text; what is none becomes NaN, like a missing value."""
-    pandas = needs("pandas")
-    return np.asarray(pandas.to_numeric(pandas.Series(words, dtype=object), errors="coerce"), dtype=float)
-
-
 def open_reader(source: Any) -> Reader:
-    """The reader of whatever was given."""
+    """The reader of whatever was given, behind the boundary."""
+    shown = str(source) if isinstance(source, str | Path) else type(source).__name__
+    return sealed(lambda: Sealed(_opened(source), shown), who="table", rule=READABLE, source=shown)
+
+
+def _opened(source: Any) -> Reader:
+    from hush.releases.frames import PACKAGES, package_of, parts_of
+
     if isinstance(source, Reader):
         return source
     if isinstance(source, str | Path):
         return _open_file(Path(source))
     if isinstance(source, Mapping):
-        columns = {
-            str(name): values if module_of(values) in FRAMES else _array(values) for name, values in source.items()
-        }
-        if any(module_of(values) in FRAMES for values in columns.values()):
-            from hush.releases import frames
-
-            return frames.Frame(columns)
-        return Memory(columns)
-    if module_of(source) in FRAMES:
-        from hush.releases import frames
-
-        return frames.reader_of(source, module_of(source))
-    return Memory({ONLY: _array(source)})
+        return Memory((str(k), v if package_of(v) in PACKAGES else _array(v)) for k, v in source.items())
+    return Memory(parts_of(source, ONLY) if package_of(source) in PACKAGES else [(ONLY, _array(source))])
 
 
 def _array(values: Any) -> np.ndarray:
-    if isinstance(values, np.ma.MaskedArray) and values.dtype.kind in "biuf":
-        return np.where(np.ma.getmaskarray(values), np.nan, np.ma.getdata(values).astype(float))
     try:
-        array = np.asarray(values)
+        array = np.ma.asarray(values) if isinstance(values, np.ma.MaskedArray) else np.asarray(values)
     except (TypeError, ValueError):
         raise InvalidParameter("table", "rows of one length", source=type(values).__name__) from None
     if array.ndim == 0 or array.dtype.kind in "cV":
         raise InvalidParameter("table", "an array, a data frame, or a path", source=type(values).__name__)
-    return array.astype(float) if not len(array) and array.dtype.kind == "O" else array
+    return _unmasked(array) if isinstance(array, np.ma.MaskedArray) else array
 
 
-def module_of(value: Any) -> str:
-    """The package that a value's type comes from."""
-    return type(value).__module__.split(".")[0]
+def _unmasked(array: np.ma.MaskedArray) -> np.ndarray:
+    """Masked cells are missing, by the type of the array: NaN, NaT or None."""
+    kind = array.dtype.kind
+    if kind in "biuf":
+        return array.astype(float).filled(np.nan)
+    return array.filled(np.array("NaT", array.dtype)) if kind in "mM" else array.astype(object).filled(None)
 
 
 def _open_file(path: Path) -> Reader:
@@ -147,6 +159,7 @@ def _open_file(path: Path) -> Reader:
 
 
 def needs(package: str) -> Any:
+    """The package, or an error that says how to get it."""
     import importlib
 
     try:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from typing import TYPE_CHECKING, Any
 
 from hush.errors import InvalidParameter
@@ -66,7 +66,19 @@ class Release:
     total_interval: Interval | None
     private: bool
     sample: Sample | None = field(default=None, repr=False, compare=False)
-    """The sample that it was made from, where one was drawn: other uses of it are accounted together with this one."""
+    """The sample that it was made from, where one was drawn: other uses of it are accounted together with this one.
+
+    What is stored or copied forgets it, as there is but one, in one process; that there was one stays known.
+    """
+    of_sample: bool = field(default=False, repr=False, compare=False)
+    """Whether its mechanism is that of all uses of one secret sample up to this one."""
+
+    def __post_init__(self) -> None:
+        object.__setattr__(self, "of_sample", self.of_sample or self.sample is not None)
+
+    def __reduce__(self) -> tuple[Any, ...]:
+        kept = (self.value, self.mechanism, self.noise_interval, self.total_interval, self.private)
+        return Release, (*kept, None, self.of_sample)
 
     def map(self, f: Callable[[Any], Any], *, monotone: bool = False) -> Release:
         """f(value), which costs nothing more; the intervals follow a monotone f, and are dropped unless it is said so.
@@ -78,7 +90,7 @@ class Release:
         """
         ranges = [self.noise_interval, self.total_interval]
         noise, total = [r.map(f) if monotone and r is not None else None for r in ranges]
-        return Release(f(self.value), self.mechanism, noise, total, self.private, self.sample)
+        return replace(self, value=f(self.value), noise_interval=noise, total_interval=total)
 
     def require_private(self) -> Release:
         """This release, if its randomness was secret; an error otherwise. What spends a budget asks it first."""
@@ -94,7 +106,7 @@ class Release:
             f"  relation   {self.mechanism.compared}",
             f"  mechanism  {self.mechanism}",
         ]
-        if self.sample is not None:
+        if self.of_sample:
             lines.append("  sample     the mechanism is that of all uses of one secret sample, this one included")
         if not self.private:
             lines.insert(1, f"  {NOT_PRIVATE}")

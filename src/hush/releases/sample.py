@@ -4,16 +4,30 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from threading import Lock
-from typing import Any, NoReturn
+from typing import Any, NoReturn, TypeVar
 
 from hush.errors import InvalidParameter
 from hush.mechanisms.compose import Sequence
 from hush.mechanisms.mechanism import Mechanism, require
 from hush.mechanisms.sampling import OneSample, UnequalPoisson
-from hush.randomness.source import Source, source_or_secure
-from hush.releases.query import Query, Run, by_unit, checked_confidence, covered, rate_of, require_one_sample
+from hush.randomness.source import Source, source_or_secure, this_process
+from hush.releases.boundary import sealed
+from hush.releases.columns import NUMBERS
+from hush.releases.query import (
+    Query,
+    Run,
+    by_unit,
+    checked_confidence,
+    covered,
+    rate_of,
+    require_one_sample,
+    require_placed,
+)
 from hush.releases.release import Release
 from hush.releases.tables import Table, as_table
+
+Result = TypeVar("Result")
+RAISES_NOTHING = "a function that raises nothing (the fault is not told: it may show a record; try it on public rows)"
 
 
 class Sample:
@@ -39,6 +53,7 @@ class Sample:
         self._drawn: Table | None = None
         self._uses: tuple[Mechanism, ...] = ()
         self._lock = Lock()
+        self._process = this_process()
 
     @property
     def scheme(self) -> OneSample:
@@ -48,12 +63,13 @@ class Sample:
     @property
     def uses(self) -> tuple[Mechanism, ...]:
         """What ran on the sample so far, each as if the sample were all there is."""
+        self._require_here()
         return self._uses
 
     @property
     def mechanism(self) -> Mechanism:
         """All uses so far under the one sampling: what they give away together about all the records."""
-        if not self._uses:
+        if not self.uses:
             raise InvalidParameter("Sample.mechanism", "at least one use", uses=0)
         return self._accounted(self._uses)
 
@@ -66,10 +82,14 @@ class Sample:
             rate_of(self._scheme)
         if self._table.column not in (None, column) and column is not None:
             raise InvalidParameter("Sample.release", f"the column that is drawn ({self._table.column})", column=column)
-        query.check(self._table.of(column))
-        mechanism = self._spend(query.mechanism)
-        run = Run(self._records().of(column), self._source, confidence, self._scheme)
-        found = query.answer(run)
+        table = self._table.of(column)
+        query.check(table)
+        names = (table.name,) if query.reads else ()
+        numbers = query.reads == "numbers"
+        mechanism, drawn, _ = self._spend(
+            query.mechanism, names, numbers=numbers, read=lambda drawn: drawn.load(names, numbers=numbers)
+        )
+        found = query.sealed_answer(Run(drawn.of(column), self._source, confidence, self._scheme))
         return Release(
             found.value, mechanism, found.noise_interval, found.total_interval, self._source.private, sample=self
         )
@@ -78,8 +98,11 @@ class Sample:
         """Run a function of the drawn records whose result has the stated guarantee, for instance hush.PureDP(1.0).
 
         The function gets an array (of the chosen column, or the rows of the array that was given), or a dict of arrays,
-        one a column. What it returns is released as it is, so it must itself add the noise that the guarantee
-        speaks of; its guarantee is amplified here. It must not keep or show the records.
+        one a column. Their types follow from the schema: whole numbers that may be missing are floats, missing ones
+        NaN. What it returns is released as it is, so it must itself add the noise that the guarantee speaks of; its
+        guarantee is amplified here. It must not keep or show the records. What it warns of is not shown, and what it
+        raises becomes InvalidParameter without a word about the fault, which may hold a record: try it on rows of
+        your own first.
 
         >>> import hush
         >>> sample = Sample(range(1000), hush.Poisson(rate=0.1))
@@ -88,29 +111,40 @@ class Sample:
         """
         if not callable(function):
             raise InvalidParameter("Sample.apply", "a function of the drawn records", function=function)
-        mechanism = self._spend(require("Sample.apply", guarantee))
-        value = function(self._records().whole())
+        texts = tuple(name for name in self._table.handed if self._table.reader.kind(name) not in NUMBERS)
+        use = require("Sample.apply", guarantee)
+        mechanism, _, records = self._spend(use, texts, numbers=False, read=lambda drawn: drawn.whole())
+        name = getattr(function, "__name__", type(function).__name__)
+        value = sealed(lambda: function(records), who="Sample.apply", rule=RAISES_NOTHING, own=False, function=name)
         return Release(value, mechanism, None, None, self._source.private, sample=self)
 
     def _accounted(self, uses: tuple[Mechanism, ...]) -> Mechanism:
+        require_placed(self._scheme, uses[0].relation)
         return by_unit(Sequence.of(uses).on(self._scheme), self._table)
 
-    def _spend(self, use: Mechanism) -> Mechanism:
-        """Draw, and note the use before it runs: what fails half-way counts as spent, and no use is lost to another."""
+    def _spend(
+        self, use: Mechanism, names: tuple[str, ...], *, numbers: bool, read: Callable[[Table], Result]
+    ) -> tuple[Mechanism, Table, Result]:
+        """Draw and read, then note the use, before it runs: what fails after that is spent, and no use is lost."""
+        self._require_here()
         with self._lock:
             uses = (*self._uses, use)
             mechanism = covered(self._accounted(uses))
-            self._records()
-            self._uses = uses
-        return mechanism
+            drawn = self._drawn or self._draw(names, numbers)
+            found = read(drawn)
+            self._drawn, self._uses = drawn, uses
+        return mechanism, drawn, found
 
-    def _records(self) -> Table:
-        if self._drawn is None:
-            scheme = self._scheme
-            if isinstance(scheme, UnequalPoisson) and self._table.rows() != len(scheme.rates):
-                raise InvalidParameter("Sample", "one rate for each record of the table", rates=len(scheme.rates))
-            self._drawn = self._table.drawn(scheme, self._source)
-        return self._drawn
+    def _draw(self, names: tuple[str, ...], numbers: bool) -> Table:
+        scheme = self._scheme
+        if isinstance(scheme, UnequalPoisson) and self._table.rows() != len(scheme.rates):
+            raise InvalidParameter("Sample", "one rate for each record of the table", rates=len(scheme.rates))
+        return self._table.drawn(scheme, self._source, names, numbers=numbers)
+
+    def _require_here(self) -> None:
+        """Raise in a forked process: it would not know of the uses of the others."""
+        if self._process != this_process():
+            raise InvalidParameter("A Sample", "the process that made it: it is not for forked ones", processes=2)
 
     def __reduce__(self) -> NoReturn:
         """A copy would not know of the uses of the other."""

@@ -13,7 +13,13 @@ from hush.releases.variance import Variance
 
 
 def count(
-    data: Any, *, epsilon: float | None = None, confidence: float = 0.95, source: Source | None = None, **noise: Any
+    data: Any,
+    *,
+    epsilon: float | None = None,
+    confidence: float = 0.95,
+    column: str | None = None,
+    source: Source | None = None,
+    **noise: Any,
 ) -> Release:
     """How many records there are, with noise: `Count(...).release(data)`.
 
@@ -21,7 +27,7 @@ def count(
     >>> abs(hush.releases.count([True] * 1000, epsilon=1.0).value - 1000) < 50
     True
     """
-    return sums.Count(epsilon=epsilon, **noise).release(data, confidence=confidence, source=source)
+    return sums.Count(epsilon=epsilon, **noise).release(data, column=column, confidence=confidence, source=source)
 
 
 def sum(
@@ -30,6 +36,7 @@ def sum(
     bounds: tuple[float, float],
     epsilon: float | None = None,
     confidence: float = 0.95,
+    column: str | None = None,
     source: Source | None = None,
     **noise: Any,
 ) -> Release:
@@ -39,7 +46,9 @@ def sum(
     >>> abs(hush.releases.sum([1.0] * 1000, bounds=(0, 1), epsilon=1.0).value - 1000) < 50
     True
     """
-    return sums.Sum(bounds=bounds, epsilon=epsilon, **noise).release(data, confidence=confidence, source=source)
+    return sums.Sum(bounds=bounds, epsilon=epsilon, **noise).release(
+        data, column=column, confidence=confidence, source=source
+    )
 
 
 def mean(
@@ -48,6 +57,7 @@ def mean(
     bounds: tuple[float, float],
     epsilon: float | None = None,
     confidence: float = 0.95,
+    column: str | None = None,
     source: Source | None = None,
     **noise: Any,
 ) -> Release:
@@ -57,7 +67,9 @@ def mean(
     >>> abs(hush.releases.mean([1.0] * 1000, bounds=(0, 2), epsilon=1.0, size=1000).value - 1) < 0.1
     True
     """
-    return sums.Mean(bounds=bounds, epsilon=epsilon, **noise).release(data, confidence=confidence, source=source)
+    return sums.Mean(bounds=bounds, epsilon=epsilon, **noise).release(
+        data, column=column, confidence=confidence, source=source
+    )
 
 
 def variance(
@@ -66,6 +78,7 @@ def variance(
     bounds: tuple[float, float],
     epsilon: float | None = None,
     confidence: float = 0.95,
+    column: str | None = None,
     source: Source | None = None,
     **noise: Any,
 ) -> Release:
@@ -75,7 +88,9 @@ def variance(
     >>> hush.releases.variance([1.0, 3.0] * 500, bounds=(0, 4), epsilon=1.0).value < 2
     True
     """
-    return Variance(bounds=bounds, epsilon=epsilon, **noise).release(data, confidence=confidence, source=source)
+    return Variance(bounds=bounds, epsilon=epsilon, **noise).release(
+        data, column=column, confidence=confidence, source=source
+    )
 
 
 def histogram(
@@ -86,6 +101,7 @@ def histogram(
     other: bool = False,
     epsilon: float | None = None,
     confidence: float = 0.95,
+    column: str | None = None,
     source: Source | None = None,
     **noise: Any,
 ) -> Release:
@@ -96,4 +112,4 @@ def histogram(
     dict_keys([(0.0, 5.0), (5.0, 10.0)])
     """
     query = Histogram(categories=categories, edges=edges, other=other, epsilon=epsilon, **noise)
-    return query.release(data, confidence=confidence, source=source)
+    return query.release(data, column=column, confidence=confidence, source=source)

@@ -16,7 +16,13 @@ from hush.releases.smoothed import SmoothQuantile
 
 
 def median(
-    data: Any, *, bounds: tuple[float, float], epsilon: float, source: Source | None = None, **options: Any
+    data: Any,
+    *,
+    bounds: tuple[float, float],
+    epsilon: float,
+    column: str | None = None,
+    source: Source | None = None,
+    **options: Any,
 ) -> Release:
     """The median by the exponential mechanism: `Median(...).release(data)`.
 
@@ -24,11 +30,18 @@ def median(
     >>> abs(hush.releases.median(range(1001), bounds=(0, 1000), epsilon=1.0).value - 500) < 50
     True
     """
-    return Median(bounds=bounds, epsilon=epsilon, **options).release(data, source=source)
+    return Median(bounds=bounds, epsilon=epsilon, **options).release(data, column=column, source=source)
 
 
 def quantile(
-    data: Any, p: float, *, bounds: tuple[float, float], epsilon: float, source: Source | None = None, **options: Any
+    data: Any,
+    p: float,
+    *,
+    bounds: tuple[float, float],
+    epsilon: float,
+    column: str | None = None,
+    source: Source | None = None,
+    **options: Any,
 ) -> Release:
     """The p-quantile by the exponential mechanism: `Quantile(...).release(data)`.
 
@@ -36,7 +49,7 @@ def quantile(
     >>> abs(hush.releases.quantile(range(1001), 0.9, bounds=(0, 1000), epsilon=1.0).value - 900) < 100
     True
     """
-    return Quantile(p=p, bounds=bounds, epsilon=epsilon, **options).release(data, source=source)
+    return Quantile(p=p, bounds=bounds, epsilon=epsilon, **options).release(data, column=column, source=source)
 
 
 def smooth_median(
@@ -45,6 +58,7 @@ def smooth_median(
     bounds: tuple[float, float],
     epsilon: float,
     delta: float = 0.0,
+    column: str | None = None,
     source: Source | None = None,
     **options: Any,
 ) -> Release:
@@ -55,7 +69,9 @@ def smooth_median(
     >>> found.mechanism.epsilon(delta=0).upper
     1.0
     """
-    return smooth_quantile(data, 0.5, bounds=bounds, epsilon=epsilon, delta=delta, source=source, **options)
+    return smooth_quantile(
+        data, 0.5, bounds=bounds, epsilon=epsilon, delta=delta, column=column, source=source, **options
+    )
 
 
 def smooth_quantile(
@@ -65,12 +81,13 @@ def smooth_quantile(
     bounds: tuple[float, float],
     epsilon: float,
     delta: float = 0.0,
+    column: str | None = None,
     source: Source | None = None,
     **options: Any,
 ) -> Release:
     """The p-quantile with smooth-sensitivity noise, in the same way."""
     noise = smooth_noise(epsilon=epsilon, delta=delta)
-    return SmoothQuantile(p=p, bounds=bounds, noise=noise, **options).release(data, source=source)
+    return SmoothQuantile(p=p, bounds=bounds, noise=noise, **options).release(data, column=column, source=source)
 
 
 def quantiles(
@@ -79,6 +96,7 @@ def quantiles(
     *,
     bounds: tuple[float, float],
     epsilon: float,
+    column: str | None = None,
     source: Source | None = None,
     **options: Any,
 ) -> Release:
@@ -88,7 +106,7 @@ def quantiles(
     >>> len(hush.releases.quantiles(range(1001), (0.25, 0.5, 0.75), bounds=(0, 1000), epsilon=1.0).value)
     3
     """
-    return Quantiles(ps=ps, bounds=bounds, epsilon=epsilon, **options).release(data, source=source)
+    return Quantiles(ps=ps, bounds=bounds, epsilon=epsilon, **options).release(data, column=column, source=source)
 
 
 def median_interval(
@@ -98,6 +116,7 @@ def median_interval(
     epsilon: float,
     size: int | None = None,
     confidence: float = 0.95,
+    column: str | None = None,
     source: Source | None = None,
     **options: Any,
 ) -> Release:
@@ -109,14 +128,16 @@ def median_interval(
     True
     """
     query = QuantileInterval(p=0.5, bounds=bounds, epsilon=epsilon, size=size, **options)
-    return query.release(data, confidence=confidence, source=source)
+    return query.release(data, column=column, confidence=confidence, source=source)
 
 
-def private_bounds(data: Any, *, epsilon: float, source: Source | None = None, **options: Any) -> Release:
+def private_bounds(
+    data: Any, *, epsilon: float, column: str | None = None, source: Source | None = None, **options: Any
+) -> Release:
     """Bounds found with this epsilon, to be given to other releases: `Bounds(...).release(data)`.
 
     >>> import hush
     >>> hush.releases.private_bounds([3.0] * 1000, epsilon=1.0).value
     (2.0, 4.0)
     """
-    return Bounds(epsilon=epsilon, **options).release(data, source=source)
+    return Bounds(epsilon=epsilon, **options).release(data, column=column, source=source)

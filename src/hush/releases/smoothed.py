@@ -9,6 +9,7 @@ from hush.curves.relation import Relation
 from hush.errors import InvalidParameter
 from hush.mechanisms.checks import number
 from hush.mechanisms.mechanism import Mechanism
+from hush.randomness.noise import LARGEST
 from hush.releases.exponential import without_nan
 from hush.releases.lattice import Lattice
 from hush.releases.noise_of_smooth import SmoothNoise
@@ -51,8 +52,13 @@ class SmoothQuantile(Query):
         object.__setattr__(self, "p", number(who, "0 <= p <= 1", 0.0, 1.0, p=self.p))
         if not isinstance(self.noise, SmoothNoise):
             raise InvalidParameter(who, "noise such as SmoothLaplace(epsilon=1.0, delta=1e-6)", noise=self.noise)
-        if self._lattice().points > 2**FINE * 4:
+        points = self._lattice().points
+        if points > 2**FINE * 4:
             raise InvalidParameter(who, "at most 2^38 steps within the bounds", step=self.step)
+        # the widest noise of any data: whether it can be drawn must not show how wide it is on these
+        if points * LARGER > LARGEST * self.noise.alpha:
+            rule = "at most 2^50 alpha steps within the bounds: a coarser step, or more epsilon"
+            raise InvalidParameter(who, rule, step=self.step, alpha=self.noise.alpha)
 
     def _lattice(self) -> Lattice:
         return Lattice.within(self.bounds, step=self.step, who=type(self).__name__, fine=FINE)
@@ -60,6 +66,10 @@ class SmoothQuantile(Query):
     @property
     def mechanism(self) -> Mechanism:
         return self.noise.mechanism
+
+    @property
+    def reads(self) -> str:
+        return "numbers"
 
     def check(self, table: Table) -> None:
         table.require_numbers(type(self).__name__)

@@ -63,6 +63,10 @@ class Sum(NoisyQuery):
         super().__post_init__()
         object.__setattr__(self, "bounds", checked_bounds("Sum", self.bounds))
 
+    @property
+    def reads(self) -> str:
+        return "numbers"
+
     def check(self, table: Table) -> None:
         table.require_numbers("Sum")
 
@@ -119,6 +123,10 @@ class Mean(NoisyQuery):
             if self.relation is Relation.REPLACE:
                 rule = "no size under REPLACE: there the number of records is public, and counted"
                 raise InvalidParameter("Mean", rule, size=self.size)
+
+    @property
+    def reads(self) -> str:
+        return "numbers"
 
     def check(self, table: Table) -> None:
         table.require_numbers("Mean")

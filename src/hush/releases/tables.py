@@ -12,7 +12,8 @@ from hush.errors import InvalidParameter
 from hush.mechanisms.checks import count
 from hush.mechanisms.sampling import OneSample, Poisson
 from hush.randomness.source import Source
-from hush.releases.readers import ONLY, Memory, Reader, floats_of_objects, open_reader
+from hush.releases.columns import NUMBERS, numbers_in
+from hush.releases.readers import ONLY, Reader, open_reader
 from hush.releases.units import first_of_each
 
 Progress = Callable[[int, int | None], None]
@@ -41,8 +42,9 @@ class Table:
         for name in ("column", "unit"):
             value = getattr(self, name)
             if value is not None and value not in self.reader.names:
-                known = ", ".join(map(str, self.reader.names[:20]))
-                raise InvalidParameter("table", f"a {name} of the table (it has: {known})", **{name: value})
+                raise InvalidParameter("table", f"a {name} of the table ({self._listed})", **{name: value})
+        if self.unit is not None and self.reader.kind(self.unit) == "rows":
+            raise InvalidParameter("table", "a unit of one column, not an array of rows", unit=self.unit)
         if (self.unit is None) != (self.max_contributions is None):
             raise InvalidParameter(
                 "table", "unit and max_contributions together", unit=self.unit, max_contributions=self.max_contributions
@@ -61,18 +63,23 @@ class Table:
             return self.column
         names = [name for name in self.reader.names if name != self.unit]
         if len(names) != 1:
-            raise InvalidParameter("A release", "column= one of " + ", ".join(map(str, names[:20])), column=None)
+            raise InvalidParameter("A release", f"column= the name of one column ({self._listed})", column=None)
         return names[0]
+
+    @property
+    def _listed(self) -> str:
+        """Where the names are: no message has them, as they are a record in a file without a header."""
+        return f"it has {len(self.reader.names)}; hush.releases.table(data).reader.names lists them"
 
     def require_column(self, who: str) -> None:
         """Raise where no column was chosen, or records are rows of an array."""
         if self.reader.kind(self.name) == "rows":
-            raise InvalidParameter(who, "one column, not an array of rows", column=self.name)
+            raise InvalidParameter(who, "one column, not an array of rows", column=self.column)
 
     def require_numbers(self, who: str) -> None:
         """Raise where the column cannot hold numbers."""
-        if self.reader.kind(self.name) not in ("number", "text"):
-            raise InvalidParameter(who, "a column of numbers", column=self.name)
+        if self.reader.kind(self.name) not in (*NUMBERS, "text"):
+            raise InvalidParameter(who, "a column of numbers", column=self.column)
 
     def batches(self, *, numbers: bool = False) -> Iterator[np.ndarray]:
         """The column in pieces; with numbers=True text that is no number becomes NaN."""
@@ -89,7 +96,12 @@ class Table:
         known = self.reader.rows()
         if known is not None and self.unit is None:
             return known
-        return sum(len(piece) for piece, *_ in self.pieces((self.unit or self.reader.names[0],)))
+        return sum(len(piece) for piece, *_ in self.pieces(self.counted))
+
+    @property
+    def counted(self) -> tuple[str, ...]:
+        """The column that is read where records are only counted."""
+        return (self.unit or self.reader.names[0],)
 
     def pieces(self, names: tuple[str, ...], *, numbers: bool = False) -> Iterator[tuple[np.ndarray, ...]]:
         """Several columns in step, contributions bounded."""
@@ -106,42 +118,106 @@ class Table:
                 kept = keep(arrays[-1])
                 yield tuple(array[kept] for array in arrays[:-1])
 
-    def drawn(self, scheme: OneSample, source: Source) -> Table:
-        """A sample of the records, in memory; one pass over the table, memory for the sample alone."""
-        names = (self.column,) if self.column is not None else tuple(n for n in self.reader.names if n != self.unit)
-        if isinstance(scheme, Poisson):
-            # coins are independent, so each batch may toss its own: the number of records need not be known before
-            chosen = [_taken(arrays, scheme.draw(len(arrays[0]), source)) for arrays in self.pieces(names)]
-        else:
-            chosen = list(self._at(names, np.sort(scheme.draw(self.rows(), source))))
-        columns = {}
-        for place, name in enumerate(names):
-            parts = [arrays[place] for arrays in chosen]
-            columns[name] = np.concatenate(parts) if parts else np.empty(0)
-        return Table(Memory(columns, {name: self.reader.kind(name) for name in names}), self.column)
+    def drawn(self, scheme: OneSample, source: Source, names: tuple[str, ...] = (), *, numbers: bool = False) -> Table:
+        """A sample of the records: these columns in memory, the first one as numbers if told; others when asked for.
 
-    def _at(self, names: tuple[str, ...], places: np.ndarray) -> Iterator[tuple[np.ndarray, ...]]:
-        """The records at these places, which increase."""
-        start = 0
-        for arrays in self.pieces(names):
+        One pass over the table where the scheme allows it, memory for the sample alone.
+        """
+        reader = Drawn(self)
+        if isinstance(scheme, Poisson) and (self.unit is not None or self.reader.rows() is None):
+            # coins are independent, so each batch may toss its own: the number of records need not be known before
+            reader.toss(lambda count: scheme.draw(count, source), names, numbers)
+        else:
+            reader.places = np.sort(scheme.draw(self.rows(), source))
+        reader.load(names, numbers=numbers)
+        return Table(reader, self.column)
+
+    def at(self, names: tuple[str, ...], places: np.ndarray, *, numbers: bool) -> list[tuple[np.ndarray, ...]]:
+        """The records at these places, which do not decrease."""
+        start, found = 0, []
+        for arrays in self.pieces(names, numbers=numbers):
             stop = start + len(arrays[0])
             low, high = np.searchsorted(places, (start, stop))
-            yield _taken(arrays, places[low:high] - start)
+            found.append(taken(arrays, places[low:high] - start))
             start = stop
+        if len(places) and places[-1] >= start:
+            raise InvalidParameter("table", "as many records as it had when the sample was drawn", column=self.column)
+        return found
+
+    def load(self, names: tuple[str, ...], *, numbers: bool) -> None:
+        """Read these columns of a sample now, where what is wrong with them is still free."""
+        for _ in self.pieces(names, numbers=numbers) if names else ():
+            pass
+
+    @property
+    def handed(self) -> tuple[str, ...]:
+        """The columns that a function gets: the chosen one, or all."""
+        return (self.column,) if self.column is not None else tuple(n for n in self.reader.names if n != self.unit)
 
     def whole(self) -> Any:
-        """All records at once: the chosen or only column as an array, else a dict of arrays."""
-        names = (self.column,) if self.column is not None else tuple(n for n in self.reader.names if n != self.unit)
-        pieces = list(self.pieces(names))
-        columns = {
-            name: np.concatenate([p[k] for p in pieces]) if pieces else np.empty(0) for k, name in enumerate(names)
-        }
-        numbers = [name for name in names if self.reader.kind(name) == "number"]
-        columns |= {name: floats_of_objects(columns[name]) for name in numbers}
-        return columns[names[0]] if self.column is not None or names == (ONLY,) else columns
+        """All records at once: the chosen or only column as an array, else a dict of arrays, typed by the schema."""
+        columns = {name: self._typed(name) for name in self.handed}
+        return columns[self.handed[0]] if self.column is not None or self.handed == (ONLY,) else columns
+
+    def _typed(self, name: str) -> np.ndarray:
+        numbers, dtype = self.reader.kind(name) in NUMBERS, self.reader.dtype(name)
+        found = [piece.astype(dtype, copy=False) for (piece,) in self.pieces((name,), numbers=numbers)]
+        return np.concatenate(found) if found else np.empty(0, dtype)
 
 
-def _taken(arrays: tuple[np.ndarray, ...], places: np.ndarray) -> tuple[np.ndarray, ...]:
+class Drawn(Reader):
+    """The records of a table at the drawn places. A column is read when it is first asked for, and kept."""
+
+    def __init__(self, table: Table) -> None:
+        self._table = table
+        self.names = tuple(name for name in table.reader.names if name != table.unit)
+        self.places = np.empty(0, dtype=np.int64)
+        self._read: dict[tuple[str, bool], np.ndarray] = {}
+
+    def toss(self, draw: Callable[[int], np.ndarray], names: tuple[str, ...], numbers: bool) -> None:
+        """Draw the places batch by batch, and keep these columns on the way."""
+        start, places, kept = 0, [self.places], []
+        for arrays in self._table.pieces(names or self._table.counted, numbers=numbers and not self._is_text(names)):
+            chosen = draw(len(arrays[0]))
+            places.append(chosen + start)
+            kept.append(taken(arrays, chosen) if names else ())
+            start += len(arrays[0])
+        self.places = np.concatenate(places)
+        self._keep(names, numbers, kept)
+
+    def load(self, names: tuple[str, ...], *, numbers: bool) -> None:
+        """Read these columns, the first one as numbers if told, unless they are known."""
+        if any((name, numbers and place == 0) not in self._read for place, name in enumerate(names)):
+            typed = numbers and not self._is_text(names)
+            self._keep(names, numbers, self._table.at(names, self.places, numbers=typed))
+
+    def _keep(self, names: tuple[str, ...], numbers: bool, parts: list[tuple[np.ndarray, ...]]) -> None:
+        for place, name in enumerate(names):
+            pieces = [part[place] for part in parts]
+            found = np.concatenate(pieces) if pieces else np.empty(0, self.dtype(name))
+            wanted = numbers and place == 0
+            self._read[name, wanted] = numbers_in(found) if wanted and self._is_text(names) else found
+
+    def _is_text(self, names: tuple[str, ...]) -> bool:
+        """Whether numbers are read of texts: then only of those that were drawn."""
+        return bool(names) and self.kind(names[0]) == "text"
+
+    def kind(self, name: str) -> str:
+        return self._table.reader.kind(name)
+
+    def dtype(self, name: str) -> np.dtype:
+        return self._table.reader.dtype(name)
+
+    def rows(self) -> int | None:
+        return len(self.places)
+
+    def batches(self, names: tuple[str, ...], *, numbers: bool) -> Iterator[tuple[np.ndarray, ...]]:
+        self.load(names, numbers=numbers)
+        yield tuple(self._read[name, numbers and place == 0] for place, name in enumerate(names))
+
+
+def taken(arrays: tuple[np.ndarray, ...], places: np.ndarray) -> tuple[np.ndarray, ...]:
+    """The rows at these places."""
     return tuple(array[places] for array in arrays)
 
 

@@ -3,9 +3,28 @@
 from __future__ import annotations
 
 from collections.abc import Callable
+from decimal import Decimal
 from typing import Any
 
 import numpy as np
+
+from hush.releases.boundary import attempted
+
+PLAIN = (str, int, float, bool, bytes, Decimal)
+"""Types whose comparison raises nothing, once a value is known to have a hash."""
+
+
+class _Named:
+    """A unit with code of its own, which may raise when it meets another: then they are two."""
+
+    def __init__(self, unit: Any) -> None:
+        self._unit, self._hash = unit, hash(unit)
+
+    def __hash__(self) -> int:
+        return self._hash
+
+    def __eq__(self, other: object) -> bool:
+        return bool(attempted(lambda: bool(self._unit == getattr(other, "_unit", other)), False))
 
 
 def first_of_each(most: int) -> Callable[[np.ndarray], np.ndarray]:
@@ -50,7 +69,7 @@ def _is_none(unit: Any) -> bool:
     try:
         hash(unit)
         return unit is None or unit == "" or bool(unit != unit)
-    except (TypeError, ValueError):  # pandas.NA is neither equal nor different, lists cannot be looked up
+    except Exception:  # pandas.NA is neither equal nor different, lists have no hash, others raise what they like
         return True
 
 
@@ -58,9 +77,10 @@ def _coded(units: np.ndarray) -> tuple[list[object], np.ndarray]:
     """The distinct units, and which of them each record has."""
     if units.dtype.kind == "O":
         places: dict[object, int] = {}
-        codes = np.array([places.setdefault(unit, len(places)) for unit in units.tolist()], dtype=np.int64)
+        named = (unit if type(unit) in PLAIN else _Named(unit) for unit in units.tolist())
+        codes = np.array([places.setdefault(unit, len(places)) for unit in named], dtype=np.int64)
         return list(places), codes
-    distinct, codes = np.unique(units, return_inverse=True)
+    distinct, codes = np.unique(units.view(np.int64) if units.dtype.kind in "mM" else units, return_inverse=True)
     return distinct.tolist(), codes.astype(np.int64)
 
 

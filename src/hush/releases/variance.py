@@ -35,6 +35,10 @@ class Variance(NoisyQuery):
         super().__post_init__()
         object.__setattr__(self, "bounds", checked_bounds("Variance", self.bounds))
 
+    @property
+    def reads(self) -> str:
+        return "numbers"
+
     def check(self, table: Table) -> None:
         table.require_numbers("Variance")
 

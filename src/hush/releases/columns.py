@@ -1,0 +1,96 @@
+"""One column of any library, as numpy arrays. How a cell is read depends on the column's type and on that cell alone.
+
+Kinds, by the type and never by the values:
+    number  numbers
+    truth   True and False, which are numbers too
+    text    texts, of which numbers may be read (cells of a CSV file)
+    words   texts that are no numbers
+    other   objects: no type is declared
+    opaque  neither text nor number: dates, times, bytes, lists
+    rows    the rows of an array of more than one dimension
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+
+from hush.releases.boundary import attempted
+
+OBJECT, FLOAT = np.dtype(object), np.dtype(float)
+NUMBERS = ("number", "truth")
+KINDS = dict.fromkeys("iuf", "number") | {"b": "truth", "U": "words", "T": "words", "O": "other"}
+"""By the letter of a numpy type; what is not listed is opaque."""
+NO_TIME = np.iinfo(np.int64).min
+"""How numpy writes a missing date or time."""
+
+
+@dataclass(frozen=True)
+class Column:
+    """What the type of a column says, and its cells, which become numpy arrays when they are asked for."""
+
+    kind: str
+    values: Callable[[], np.ndarray]
+    """The cells as they are, missing ones None, NaN or NaT."""
+    numbers: Callable[[], np.ndarray] | None = None
+    """The cells as numbers, missing ones NaN; for numbers alone."""
+    dtype: np.dtype = OBJECT
+    """The type in which a user's function gets the cells: also of no cells, and whether or not any is missing."""
+
+    def read(self, *, numbers: bool) -> np.ndarray:
+        """The cells as numbers, or as they are."""
+        return self.numbers() if numbers and self.numbers is not None else self.values()
+
+
+def of_array(array: np.ndarray) -> Column:
+    """A numpy array; extended floats become float64, so that none is too large without a warning."""
+    kind, letter = "rows" if array.ndim > 1 else KINDS.get(array.dtype.kind, "opaque"), array.dtype.kind
+    if kind == "number" and array.dtype.itemsize > FLOAT.itemsize:
+        return Column(kind, lambda: array.astype(float), lambda: array.astype(float), FLOAT)
+    if letter == "T":  # its missing values cannot be sorted
+        return Column(kind, lambda: array.astype(object))
+    dtype = (
+        OBJECT if letter in "US" and kind != "rows" else array.dtype
+    )  # how long a text is says something of a record
+    return Column(kind, lambda: array, (lambda: array) if kind in NUMBERS else None, dtype)
+
+
+def of_times(ticks: Callable[[], np.ndarray], name: str) -> Column:
+    """Whole numbers of a unit as dates or times, NO_TIME for missing ones: exact, and every number is one."""
+    dtype = np.dtype(name)
+    return Column("opaque", lambda: ticks().view(dtype), dtype=dtype)
+
+
+def objects(cells: list[Any]) -> np.ndarray:
+    """A list as an array of objects, whatever they are."""
+    found = np.empty(len(cells), dtype=object)
+    found[:] = cells
+    return found
+
+
+def cell_by_cell(count: int, read: Callable[[int], Any]) -> np.ndarray:
+    """Objects that are read one by one; what cannot be read is missing."""
+    found = np.empty(count, dtype=object)
+    for place in range(count):
+        found[place] = attempted(lambda place=place: read(place), None)
+    return found
+
+
+def number_in(text: str) -> float:
+    """The number that a text says, in plain ASCII; NaN if none.
+
+    >>> number_in("1e3"), number_in("1_000"), number_in("")
+    (1000.0, nan, nan)
+    """
+    try:
+        return float(text) if text.isascii() and "_" not in text else np.nan
+    except (ValueError, AttributeError):  # a missing text is none either
+        return np.nan
+
+
+def numbers_in(words: np.ndarray) -> np.ndarray:
+    """Numbers out of texts; what is none becomes NaN, like a missing value."""
+    return np.fromiter(map(number_in, words), dtype=float, count=len(words))
