@@ -44,12 +44,12 @@ def texts_of(cells: list[bytes | None]) -> np.ndarray:
 
 def _plain(column: Any) -> Any:
     """The same cells without a dictionary, runs, or a type of one's own around them."""
-    from pyarrow import BaseExtensionType, compute, types
+    from pyarrow import BaseExtensionType, types
 
     if types.is_dictionary(column.type):
         return _plain(_by_chunk(column, lambda chunk: chunk.dictionary_decode(), column.type.value_type))
     if types.is_run_end_encoded(column.type):
-        return _plain(_by_chunk(column, compute.run_end_decode, column.type.value_type))
+        return _plain(_by_chunk(column, _decoded_runs, column.type.value_type))
     if isinstance(column.type, BaseExtensionType):
         return _plain(_by_chunk(column, lambda chunk: chunk.storage, column.type.storage_type))
     return column
@@ -59,6 +59,12 @@ def _by_chunk(column: Any, change: Callable[[Any], Any], kind: Any) -> Any:
     import pyarrow
 
     return pyarrow.chunked_array([change(chunk) for chunk in column.chunks], type=kind)
+
+
+def _decoded_runs(chunk: Any) -> Any:
+    from pyarrow import compute
+
+    return compute.call_function("run_end_decode", [chunk])
 
 
 def _number_kind(kind: Any) -> str:

@@ -38,7 +38,7 @@ class _Silence(AbstractContextManager[None]):
         with self._lock:
             self._inside -= 1
             if self._inside == 0 and self._caught is not None:
-                self._caught.__exit__()
+                self._caught.__exit__(None, None, None)
 
 
 _SILENCE = _Silence()

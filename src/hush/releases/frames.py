@@ -68,7 +68,7 @@ def _of_pandas(series: Any) -> Column:
 
 def _of_categories(series: Any) -> np.ndarray:
     """By their codes: whole numbers would become floats where one is missing."""
-    names = np.append(np.asarray(series.cat.categories, dtype=object), None)
+    names = objects([*series.cat.categories.astype(object), None])
     return names[series.cat.codes.to_numpy()]  # the code of a missing one is -1
 
 

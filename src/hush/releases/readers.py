@@ -11,7 +11,7 @@ import numpy as np
 
 from hush.errors import InvalidParameter, NotInstalled
 from hush.releases.boundary import sealed
-from hush.releases.columns import FLOAT, NUMBERS, OBJECT, Column
+from hush.releases.columns import FLOAT, NO_TIME, NUMBERS, OBJECT, Column
 
 ONLY = ""
 """The name of the only column of a bare array."""
@@ -141,10 +141,12 @@ def _array(values: Any) -> np.ndarray:
 
 def _unmasked(array: np.ma.MaskedArray) -> np.ndarray:
     """Masked cells are missing, by the type of the array: NaN, NaT or None."""
-    kind = array.dtype.kind
-    if kind in "biuf":
-        return array.astype(float).filled(np.nan)
-    return array.filled(np.array("NaT", array.dtype)) if kind in "mM" else array.astype(object).filled(None)
+    data, mask, kind = np.ma.getdata(array), np.ma.getmaskarray(array), array.dtype.kind
+    if kind in "mM":
+        return np.where(mask, NO_TIME, data.view(np.int64)).view(data.dtype)
+    found = data.astype(float if kind in "biuf" else object)
+    found[mask] = np.nan if kind in "biuf" else None
+    return found
 
 
 def _open_file(path: Path) -> Reader:
