@@ -75,7 +75,8 @@ def _raw(value: Tensor) -> Tensor:
 def _bits(value: object) -> object:
     """The value of a leaf, None for what consists of others or cannot be looked into."""
     if isinstance(value, Tensor):
-        return _copied(value)
+        plain = _plain(value)
+        return plain.clone() if isinstance(plain, Tensor) else plain
     if isinstance(value, np.ndarray) and value.dtype != object:
         return f"{value.dtype} {value.shape} ".encode() + value.tobytes()
     if isinstance(value, bytes | bytearray):
@@ -87,12 +88,13 @@ def _bits(value: object) -> object:
     return None
 
 
-def _copied(value: Tensor) -> object:
+def _plain(value: Tensor) -> object:
+    """The numbers in a row; not a copy."""
     if value.is_meta:
         return f"{value.dtype} {tuple(value.shape)}"
     try:
         plain = value.detach() if value.layout == torch.strided else value.detach().to_dense()
-        return plain.resolve_conj().resolve_neg().contiguous().clone()
+        return plain.resolve_conj().resolve_neg().contiguous()
     except (RuntimeError, NotImplementedError, TypeError):
         raise NotCovered(f"a model that holds a tensor of {value.layout}: it cannot be compared") from None
 
@@ -218,7 +220,7 @@ class Kept:
                 place.clear()
                 place.update(before)
         for tensor, copy in self.copies:
-            if tensor.shape != copy.shape or not torch.equal(tensor.detach(), copy):
+            if not _equal(_plain(tensor), _plain(copy)):
                 tensor.data = copy
         del self.places, self.before, self.copies
 

@@ -107,7 +107,8 @@ class Watched:
         except (RuntimeError, TypeError, ValueError) as error:
             if isinstance(error, HushError):
                 raise
-            raise InvalidParameter("data", "tensors of the types that the model takes", reason=str(error)) from error
+            reason = str(error).split("\n")[0]
+            raise InvalidParameter("data", "tensors of the types that the model takes", reason=reason) from error
 
     def zeros(self) -> Tensor:
         """Room for one gradient, all parameters in a row."""
