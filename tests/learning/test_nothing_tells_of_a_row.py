@@ -272,8 +272,10 @@ RAGGED = [(torch.zeros(2 + k), 0) for k in range(N)]
         [(f"name {k}", k) for k in range(N)],
         (torch.zeros(N, 4), torch.zeros(N - 1)),
         {"x": torch.zeros(N, 4)}.items(),
+        (torch.zeros(N, 4), [f"name {k}" for k in range(N)]),
+        (torch.zeros(N, 4), np.full(N, 1212)),
     ],
-    ids=["dict", "nothing", "no such part", "ragged", "words", "lengths", "view"],
+    ids=["dict", "nothing", "no such part", "ragged", "words", "lengths", "view", "column of words", "array"],
 )
 def test_data_that_cannot_be_used_at_all(data: Any) -> None:
     with pytest.raises(hush.InvalidParameter) as raised:

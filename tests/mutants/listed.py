@@ -149,6 +149,12 @@ MUTANTS = [
         bugs.empty_batch_skipped,
         "tests.learning.test_training_vs_accountant:test_empty_batches_are_noised_steps",
     ),
+    Mutant(
+        "a buffer that passes",
+        bugs.buffers_of_the_state_alone,
+        "tests.learning.test_what_a_model_keeps:test_a_model_that_keeps_something_is_refused",
+        ("non-persistent buffer",),
+    ),
     Mutant("training without noise", bugs.training_without_noise, bugs.audit_of_training),
     Mutant("noise of the average gradient on the sum", bugs.noise_of_the_mean, bugs.audit_of_training),
     Mutant("an attacker chosen on the samples that convict", bugs.audit_without_split, bugs.audit_of_nulls),

@@ -78,7 +78,7 @@ def _checked(data: Any) -> Any:
         return data.tensors
     columns = isinstance(data, list) and not any(isinstance(row, tuple | list | Mapping) for row in data)
     if isinstance(data, tuple) or columns:
-        if not tensors(data):
+        if not tensors(data) or not all(isinstance(leaf, Tensor | None | bool) for leaf in pytree.tree_leaves(data)):
             rule = "tensors (inputs, targets, ...): torch.from_numpy makes them of arrays"
             raise InvalidParameter("data", rule, data=type(data).__name__)
         return tuple(data)
