@@ -334,6 +334,18 @@ def norm_of_each_layer(patch: Patch) -> None:
     )
 
 
+def buffers_of_the_state_alone(patch: Patch) -> None:
+    """What a model keeps is looked for in its state_dict only: buffers that are not saved pass, and attributes."""
+    from hush.learning import memory, probe, sizes
+
+    def wrong(**roots: Any) -> Any:
+        found = roots["model"]
+        return memory.memory(model=found if isinstance(found, dict) else dict(found.state_dict()))
+
+    for module in (probe, sizes):
+        patch.setattr(module, "memory", wrong)
+
+
 def training_without_noise(patch: Patch) -> None:
     from hush.learning.noise import SecureNoise
 

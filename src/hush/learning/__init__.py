@@ -2,6 +2,8 @@
 
 from importlib import import_module
 
+from hush.errors import NotInstalled
+
 NAMES = {
     "Automatic": "clipping",
     "BaggingClassifier": "convex.bagging",
@@ -25,11 +27,17 @@ NAMES = {
     "fit": "sgd",
 }
 """Public names, and the modules that they are loaded from when first used: torch takes seconds to import."""
+NEED_TORCH = ("clipping", "noise", "per_example", "sgd")
 
 
 def __getattr__(name: str) -> object:
     if name not in NAMES:
         raise AttributeError(f"module 'hush.learning' has no attribute {name!r}")
+    if NAMES[name] in NEED_TORCH:
+        try:
+            import_module("torch")
+        except ImportError as error:
+            raise NotInstalled(f"hush.learning.{name}", "torch", "torch") from error
     return getattr(import_module(f"hush.learning.{NAMES[name]}"), name)
 
 

@@ -29,8 +29,8 @@ def size_of(batch: Any) -> int:
     sizes = {leaf.shape[0] if leaf.dim() else None for leaf in leaves}
     size = next(iter(sizes), None)
     if not isinstance(batch, tuple | list) or len(sizes) != 1 or size is None:
-        rule = "a tuple (inputs, targets, ...) of tensors with one row an example"
-        raise InvalidParameter("A batch", rule, rows=sorted(map(str, sizes)))
+        rule = "a tuple (inputs, targets, ...) of tensors, all of one length, with one row an example"
+        raise InvalidParameter("A batch", rule, batch=type(batch).__name__)
     return size
 
 
@@ -92,6 +92,11 @@ def _without_reduction(loss: Loss) -> Loss:
         return loss(*arguments, reduction="none")
 
     return each
+
+
+def joined(batches: list[Any]) -> Any:
+    """Batches of equal shapes behind each other."""
+    return pytree.tree_map(lambda *leaves: torch.cat(leaves), *batches)
 
 
 def random_like(batch: Any, count: int, generator: torch.Generator, kind: torch.dtype, draw: Draw) -> Any:

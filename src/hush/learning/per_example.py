@@ -3,18 +3,22 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Iterator
 from dataclasses import dataclass, field
 from typing import Any
 
 import torch
 from torch import Tensor, nn
+from torch.utils import _pytree as pytree
 
 from hush.errors import HushError, InvalidParameter, NotCovered
 from hush.learning.batch import Loss, row_losses, rows, size_of, tensors, unreduced
+from hush.learning.boundary import attempt, quiet
 from hush.learning.clipping import Clipping, Flat, checked_norm
+from hush.learning.groups import Keys, grouped, joint
+from hush.learning.memory import Kept
 from hush.learning.parts import Part, Rows
 from hush.learning.probe import ROWS, Probe, probe_of
+from hush.learning.sizes import LARGEST, check_sizes
 from hush.learning.units import INFERENCE, LOW_PRECISION, Axes, Pass, Unit, trainable, units_of, unrolled_units_of
 
 CACHE = 10 * 2**20
@@ -35,7 +39,6 @@ def clipped_gradient(
     >>> clipped_gradient(model, lambda output, y: output[:, 0] - y, batch, max_norm=1.0)
     {'weight': tensor([[0.9000, 1.2000]])}
     """
-    size_of(batch)
     watched = Watched.of(model, loss, batch)
     flat = watched.zeros()
     named = watched.named(flat)
@@ -61,17 +64,22 @@ class Watched:
         self.groups = grouped(self.units)
         self.each = unreduced(self.loss)
         self.run = Pass(self.units, self.axes, self.loops)
+        self.kept = Kept(self.model)
         self.sizes = [p.numel() for p in self.parameters.values()]
         self.device = next(iter(self.parameters.values())).device
 
     @classmethod
-    def of(cls, model: nn.Module, loss: Loss, batch: Any) -> Watched:
-        """Check the model on random data shaped like the batch, and choose the fastest way that is exact for it."""
+    def of(cls, model: nn.Module, loss: Loss, batch: Any, expected: float | None = None) -> Watched:
+        """Check the model on random data shaped like the batch, and choose the fastest way that is exact for it.
+
+        expected: examples of a batch on average, which decides how large the micro-batches are; by default this one's.
+        """
         if not isinstance(model, nn.Module):
             raise InvalidParameter("model", "a torch.nn.Module", model=type(model).__name__)
         unreduced(loss)
         if torch.is_inference_mode_enabled():
             raise NotCovered(INFERENCE)
+        expected = size_of(batch) if expected is None else expected
         probe = probe_of(model, loss, batch)
         probe.check_rows_are_apart()
         alone = probe.rows_alone()
@@ -79,12 +87,28 @@ class Watched:
             copies = pick(probe.model)
             cost = _agrees(probe, copies, alone, loop)
             if cost is not None:
-                units = pick(model)
-                axes = probe.axes(copies)
-                mapping = {id(c): id(u) for c, u in zip(copies, units, strict=True)}
-                here = {mapping[key]: value for key, value in axes.items()}
-                return cls(model, loss, units, here, frozenset(map(id, units)) if loop else frozenset(), cost)
+                units, axes = pick(model), probe.axes(copies)
+                here = {id(unit): axes[id(copied)] for unit, copied in zip(units, copies, strict=True)}
+                found = cls(model, loss, units, here, _looped(units, loop), cost)
+                check_sizes(probe, copies, Pass(copies, axes, _looped(copies, loop)), expected, found.most)
+                found._rehearse(probe.batch, batch)
+                return found
         raise NotCovered("a model whose gradients, example by example, differ from those of examples alone")
+
+    def _rehearse(self, drawn: Any, batch: Any) -> None:
+        """What will run, as it will run, on random rows of the batch's own types: what fails for all rows fails here.
+
+        On private rows no error passes, and without this no row might ever add anything.
+        """
+        typed = pytree.tree_map(lambda v, like: v.to(like.dtype) if isinstance(v, Tensor) else v, drawn, batch)
+        try:
+            with torch.random.fork_rng(devices=[]), self.kept, self.run:
+                self._weighed(rows(typed, 0, ROWS), ROWS, 1.0, Flat(), 1.0)
+        except (RuntimeError, TypeError, ValueError) as error:
+            if isinstance(error, HushError):
+                raise
+            reason = str(error).split("\n")[0]
+            raise InvalidParameter("data", "tensors of the types that the model takes", reason=reason) from error
 
     def zeros(self) -> Tensor:
         """Room for one gradient, all parameters in a row."""
@@ -95,10 +119,14 @@ class Watched:
         pieces = flat.split(self.sizes)
         return {name: piece.view_as(p) for (name, p), piece in zip(self.parameters.items(), pieces, strict=True)}
 
+    @property
+    def most(self) -> int:
+        """Rows of a micro-batch at most: about as many as the cache holds."""
+        return min(max(FEWEST, CACHE // max(self.row_bytes, 1)), LARGEST)
+
     def micro(self, count: int) -> int:
-        """Rows of a micro-batch: as equal as can be, each about as large as the cache."""
-        most = max(FEWEST, CACHE // max(self.row_bytes, 1))
-        return -(-count // -(-count // most)) if count else 1
+        """Rows of a micro-batch: as equal as can be."""
+        return -(-count // -(-count // self.most)) if count else 1
 
     def add_clipped(
         self, named: dict[str, Tensor], batch: Any, max_norm: float, clipping: Clipping, share: float = 1.0
@@ -108,82 +136,49 @@ class Watched:
         count = size_of(batch)
         if torch.is_autocast_enabled(self.device.type):
             raise NotCovered(LOW_PRECISION)
+        if torch.is_inference_mode_enabled() or any(leaf.is_inference() for leaf in tensors(batch)):
+            raise NotCovered(INFERENCE)
         step = self.micro(count)
-        with self.run as run:
+        with quiet(), self.kept, self.run:
             for start in range(0, count, step):
                 stop = min(start + step, count)
                 part = batch if step >= count else rows(batch, start, stop)
-                for parts in self._parts(run, part, stop - start):
-                    _add(views, parts, max_norm, clipping, share)
+                self._add(views, part, stop - start, max_norm, clipping, share)
 
-    def _parts(self, run: Pass, batch: Any, count: int) -> Iterator[list[tuple[Keys, Part]]]:
-        """The parts of a micro-batch; an example that model or loss cannot take (a label out of range) adds nothing.
+    def _add(
+        self, views: dict[int, Tensor], batch: Any, count: int, max_norm: float, clipping: Clipping, share: float
+    ) -> None:
+        """Add the clipped gradients of a micro-batch; an example that model or loss cannot take adds nothing.
 
-        An error would tell of it. What fails for every example has failed on the random ones before.
+        An error, of whatever kind, would tell of it. What fails for every example has failed on random ones before.
         """
-        run.begin(count)
-        try:
-            losses = row_losses(self.model, self.each, batch, count)
-            parts = joint(run.parts(losses), self.groups)
-        except (HushError, torch.OutOfMemoryError, MemoryError):
-            raise
-        except Exception as error:  # of any kind: a model may assert what it likes about its rows
-            if any(leaf.is_inference() for leaf in tensors(batch)):
-                raise NotCovered(INFERENCE) from error
+        found = attempt(lambda: self._weighed(batch, count, max_norm, clipping, share))
+        if found is None:
             for row in range(count if count > 1 else 0):
-                yield from self._parts(run, rows(batch, row, row + 1), 1)
+                self._add(views, rows(batch, row, row + 1), 1, max_norm, clipping, share)
             return
-        if parts:
-            yield parts
+        parts, factors = found
+        while parts:  # the last one first, and each is let go when it was added
+            keys, part = parts.pop()
+            weights = factors[len(parts)] if factors.dim() > 1 else factors
+            part.add(weights, {name: views[key] for name, key in keys.items()})
 
-
-def _add(
-    views: dict[int, Tensor], parts: list[tuple[Keys, Part]], max_norm: float, clipping: Clipping, share: float
-) -> None:
-    """Add a share of the clipped rows of a micro-batch; a row that is not finite in any layer adds nothing at all."""
-    norms = [part.squares() for _, part in parts]
-    squares = torch.stack(norms) if len(norms) > 1 else norms[0]
-    if not math.isfinite(squares.sum().item()):
-        bad = ~torch.isfinite(squares.view(len(norms), -1)).all(0)
-        parts = [(keys, part.without(bad)) for keys, part in parts]
-        squares = squares.masked_fill(bad, 0)
-    factors = clipping.factors(squares, max_norm, share)
-    while parts:  # the last one first, and each is let go when it was added
-        keys, part = parts.pop()
-        weights = factors[len(parts)] if factors.dim() > 1 else factors
-        part.add(weights, {name: views[key] for name, key in keys.items()})
-
-
-Keys = dict[str, int]
-"""Name of a parameter in its part, to the identity of the parameter."""
-
-
-def joint(parts: dict[int, Part], groups: list[list[Unit]]) -> list[tuple[Keys, Part]]:
-    """The parts of a group of units that share parameters, as one."""
-    found = []
-    for group in groups:
-        present = [unit for unit in group if id(unit) in parts]
-        if len(present) == 1:
-            found.append((present[0].keys, parts[id(present[0])]))
-        elif present:
-            total: dict[int, Tensor] = {}
-            for unit in present:
-                for name, gradients in parts[id(unit)].rows().items():
-                    key = unit.keys[name]
-                    total[key] = total[key] + gradients if key in total else gradients
-            found.append(({str(key): key for key in total}, Rows({str(key): value for key, value in total.items()})))
-    return found
-
-
-def grouped(units: list[Unit]) -> list[list[Unit]]:
-    """Units that share a parameter, directly or by way of others, together."""
-    groups: list[tuple[set[int], list[Unit]]] = []
-    for unit in units:
-        keys = {id(p) for p in unit.parameters.values()}
-        touching = [group for group in groups if group[0] & keys]
-        merged = (keys.union(*(g[0] for g in touching)), [*(u for g in touching for u in g[1]), unit])
-        groups = [group for group in groups if group not in touching] + [merged]
-    return [members for _, members in groups]
+    def _weighed(
+        self, batch: Any, count: int, max_norm: float, clipping: Clipping, share: float
+    ) -> tuple[list[tuple[Keys, Part]], Tensor]:
+        """The parts of a micro-batch and the factors of its rows; one that is not finite in any layer has no part."""
+        self.run.begin(count)
+        losses = row_losses(self.model, self.each, batch, count)
+        parts = joint(self.run.parts(losses), self.groups)
+        if not parts:
+            return parts, losses
+        norms = [part.squares() for _, part in parts]
+        squares = torch.stack(norms) if len(norms) > 1 else norms[0]
+        if not math.isfinite(squares.sum().item()):
+            bad = ~torch.isfinite(squares.view(len(norms), -1)).all(0)
+            parts = [(keys, part.without(bad)) for keys, part in parts]
+            squares = squares.masked_fill(bad, 0)
+        return parts, clipping.factors(squares, max_norm, share)
 
 
 def _whole(model: nn.Module) -> list[Unit]:
@@ -203,9 +198,8 @@ def _agrees(probe: Probe, units: list[Unit], alone: list[dict[str, Tensor]], loo
     if loop and all(unit.rule is not None for unit in units):
         return None
     try:
-        axes = probe.axes(units)
-        loops = frozenset(id(unit) for unit in units if loop)
-        parts = joint(probe.watched(units, axes, loops), grouped(units))
+        run = Pass(units, probe.axes(units), _looped(units, loop))
+        parts, _ = probe.watched(units, run, rows(probe.batch, 0, ROWS), ROWS)
     except (RuntimeError, NotCovered, AttributeError, IndexError, TypeError, ValueError):
         return None
     names = {id(p): name for name, p in trainable(probe.model).items()}
@@ -219,11 +213,16 @@ def _agrees(probe: Probe, units: list[Unit], alone: list[dict[str, Tensor]], loo
             weights = torch.zeros(ROWS, dtype=probe.kind).index_fill_(0, torch.tensor(row), 1.0)
             for keys, part in parts:
                 part.add(weights, {name: sums[names[key]] for name, key in keys.items()})
-            if not all(probe.same(sums[name], alone[row][name]) for name in sums):
+            apart = sum(float((sums[name] - alone[row][name]).square().sum()) for name in sums)
+            if not apart <= probe.close**2 * max(float(expected[row]), 1e-24):  # of the row's whole gradient
                 return None
     given = {leaf.untyped_storage().data_ptr() for leaf in tensors(probe.batch)}
     shared = max((part.room for _, part in parts if isinstance(part, Rows)), default=0)
     return 4 * (sum(_numbers(part, given) for _, part in parts) + 2 * shared) // ROWS
+
+
+def _looped(units: list[Unit], loop: bool) -> frozenset[int]:
+    return frozenset(id(unit) for unit in units if loop)
 
 
 def _numbers(part: Part, given: set[int]) -> int:

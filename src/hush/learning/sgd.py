@@ -2,21 +2,21 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Iterator
 from dataclasses import dataclass, field
 from os import PathLike
 from typing import Any
 
 import torch
-from torch import Tensor, nn
-from torch.utils import _pytree as pytree
-from torch.utils.data import DataLoader, default_collate
+from torch import nn
 
 from hush.curves.bound import Bound
-from hush.errors import InvalidParameter
-from hush.learning.batch import Loss, picked, row_losses, size_of, tensors, unreduced
+from hush.errors import HushError, InvalidParameter, NotCovered
+from hush.learning.batch import Loss, row_losses, size_of, unreduced
+from hush.learning.boundary import WITHHELD
 from hush.learning.checkpoint import Checkpoint
 from hush.learning.clipping import Clipping, Flat, checked_norm
+from hush.learning.data import Rows
 from hush.learning.noise import Noise, SecureNoise
 from hush.learning.per_example import Watched
 from hush.mechanisms.checks import count
@@ -76,16 +76,18 @@ class PrivateGradient:
     def batches(self, data: Any, source: Source | None = None) -> Iterator[DrawnBatch]:
         """The batches of all steps that are left, each drawn when it is asked for; one that is not used is a step too.
 
-        data: (inputs, targets, ...) as tensors with examples in front, or a torch Dataset with a length.
+        data: (inputs, targets, ...) as tensors with examples in front, or a torch Dataset with a length. The model is
+        checked on random rows of these shapes before any row is drawn.
         """
-        rows = Rows.of(data)
+        rows = Rows.of(data, self.device)
         self.plan.checked_population(len(rows))
+        self._ready(rows.none)
         run = self._run = object()
         for places in self.plan.batches(len(rows), source, start=self.steps):
             if run is not self._run:
                 rule = "one run of batches at a time: another one began, and the plan accounts for one"
                 raise InvalidParameter("PrivateGradient.batches", rule, step=self.steps)
-            drawn = self._drawn = DrawnBatch(self.steps, rows.at(torch.from_numpy(places), self.device))
+            drawn = self._drawn = DrawnBatch(self.steps, rows.at(torch.from_numpy(places)))
             yield drawn
             self.steps = max(self.steps, drawn.step + 1)
 
@@ -95,19 +97,24 @@ class PrivateGradient:
             raise InvalidParameter(
                 "PrivateGradient",
                 "the batch that `batches` drew last, once: the plan accounts for no other",
-                batch=batch,
+                batch=type(batch).__name__,
             )
         watched = self._ready(batch.examples)
         batch.used, self.steps = True, self.steps + 1
         share = 1 / self.plan.expected_batch
         scale = self.plan.noise_multiplier, self.max_norm * share
+        failed = False
         try:
             self.noise.begin(self._flat, *scale)
             watched.add_clipped(self._named, batch.examples, self.max_norm, self.clipping, share)
             self.noise.finish(self._flat, *scale)
-        except BaseException:
+        except BaseException as error:
             self._flat.zero_()  # it may be what .grad shows, and has no noise yet
-            raise
+            if isinstance(error, HushError) or not isinstance(error, Exception):
+                raise
+            failed = True
+        if failed:
+            raise NotCovered(WITHHELD)
         for name, p in watched.parameters.items():
             p.grad = self._named[name]
 
@@ -119,7 +126,7 @@ class PrivateGradient:
         states = [_state(module) for module in self.model.modules()]
         if self._watched is None or states != self._states:
             self._states = states
-            self._watched = Watched.of(self.model, self.loss, batch)
+            self._watched = Watched.of(self.model, self.loss, batch, self.plan.expected_batch)
             self._flat = self._watched.zeros()
             self._named = self._watched.named(self._flat)
         return self._watched
@@ -128,52 +135,6 @@ class PrivateGradient:
 def _state(module: nn.Module) -> tuple[Any, ...]:
     trained = [(id(p), p is not None and p.requires_grad) for p in module._parameters.values()]
     return module.training, module.__dict__.get("forward"), trained
-
-
-@dataclass(frozen=True, eq=False)
-class Rows:
-    """Training data by row number."""
-
-    data: Any
-    length: int
-
-    @classmethod
-    def of(cls, data: Any) -> Rows:
-        if isinstance(data, DataLoader):
-            raise InvalidParameter(
-                "data",
-                "the dataset itself, not a DataLoader: the plan draws the batches, so that what is accounted for is "
-                "what ran (give loader.dataset)",
-                data="DataLoader",
-            )
-        pairs = isinstance(data, list) and all(isinstance(row, tuple | list | Mapping) for row in data)
-        if isinstance(data, tuple) or (isinstance(data, list) and not pairs):
-            if not tensors(data):
-                rule = "tensors (inputs, targets, ...): torch.from_numpy makes them of arrays"
-                raise InvalidParameter("data", rule, data=[type(part).__name__ for part in data[:3]])
-            return cls(tuple(data), size_of(data))
-        if not hasattr(data, "__len__") or not hasattr(data, "__getitem__"):
-            rule = "tensors (inputs, targets, ...) or a Dataset with a length"
-            raise InvalidParameter("data", rule, data=type(data).__name__)
-        if len(data) == 0:
-            raise InvalidParameter("data", "a Dataset with at least one row, which shows the shapes", rows=0)
-        return cls(data, len(data))
-
-    def __len__(self) -> int:
-        return self.length
-
-    def at(self, places: Tensor, device: torch.device) -> Any:
-        """The rows of a step on the model's device; of a dataset, the first row shows the shapes of an empty step."""
-        if isinstance(self.data, tuple):
-            return _moved(picked(self.data, places.to(tensors(self.data)[0].device)), device)
-        chosen = places.tolist()
-        batch = default_collate([self.data[row] for row in chosen or [0]])
-        batch = batch if chosen else picked(batch, torch.empty(0, dtype=torch.long))
-        return _moved(tuple(batch) if isinstance(batch, list | tuple) else (batch,), device)
-
-
-def _moved(batch: Any, device: torch.device) -> Any:
-    return pytree.tree_map(lambda v: v.to(device) if isinstance(v, Tensor) else v, batch)
 
 
 @dataclass(frozen=True)
@@ -249,8 +210,8 @@ def fit(
     if every is not None and (save_to is None or every % plan.epoch_steps):
         rule = "save_to with save_every" + (f", a multiple of {plan.epoch_steps}" if plan.epoch_steps > 1 else "")
         raise InvalidParameter("fit", rule, save_every=every)
-    optimizer = optimizer or torch.optim.SGD(model.parameters(), lr=0.1, momentum=0.9)
     gradient = PrivateGradient(model, loss, plan, max_norm=max_norm, clipping=clipping, noise=noise)
+    optimizer = _an_optimizer(optimizer, model)
     run = Checkpoint(model, optimizer, plan, gradient.max_norm)
     if save_to is not None:
         run.check(save_to)
@@ -282,6 +243,21 @@ def _a_plan(plan: object) -> TrainPlan:
     if not isinstance(plan, TrainPlan):
         raise InvalidParameter("plan", "a plan of hush.train_plan(...)", plan=type(plan).__name__)
     return plan
+
+
+def _an_optimizer(given: torch.optim.Optimizer | None, model: nn.Module) -> torch.optim.Optimizer:
+    """It moves parameters of the model, all or some, and at least one that gets a gradient; frozen ones do no harm."""
+    if given is None:
+        return torch.optim.SGD(model.parameters(), lr=0.1, momentum=0.9)
+    rule = "a torch optimizer of parameters of this model, at least one of them trainable"
+    if not hasattr(given, "param_groups"):
+        raise InvalidParameter("optimizer", rule, optimizer=type(given).__name__)
+    own = {id(p) for p in model.parameters()}
+    moved = [p for group in given.param_groups for p in group["params"]]
+    others = sum(id(p) not in own for p in moved)
+    if others or not any(p.requires_grad for p in moved):
+        raise InvalidParameter("optimizer", rule, parameters_of_others=others)
+    return given
 
 
 def _one_device(model: object) -> torch.device:

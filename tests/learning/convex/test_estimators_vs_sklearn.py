@@ -23,7 +23,9 @@ METHODS = {
     "iterate": "iterate",
 }
 HUGE = {"data_norm": 10.0, "delta": 1e-5, "source": hush.SeededSource(1)}
+OBJECTS = {"check_dtype_object": "an entry that is no number is a hole: an error would tell that there is one"}
 EXPECTED = {
+    **OBJECTS,
     "check_estimators_empty_data_messages": "how many records there are is private: no records train on noise alone",
     "check_supervised_y_no_nan": "values of targets are private: one beyond the bounds counts as the bound",
 }
@@ -41,8 +43,8 @@ def checked(model, expected) -> None:
     ("kind", "given", "expected"),
     [
         # the labels that occur are declared public here, so that an error about them tells nothing
-        (learning.LogisticRegression, {"classes": "observed"}, {}),
-        (learning.LinearSVC, {"classes": "observed"}, {}),
+        (learning.LogisticRegression, {"classes": "observed"}, OBJECTS),
+        (learning.LinearSVC, {"classes": "observed"}, OBJECTS),
         (learning.LinearRegression, {"target_bounds": (-3, 3)}, EXPECTED),
     ],
 )
@@ -54,7 +56,7 @@ def test_checks_of_scikit_learn(kind, given, expected, method) -> None:
 def test_checks_of_scikit_learn_on_an_ensemble() -> None:
     member = learning.LogisticRegression(data_norm=10.0, classes="observed", examples=100, method="output")
     scheme = hush.Poisson(rate=0.9)
-    checked(learning.BaggingClassifier(member, members=1, scheme=scheme, epsilon=100.0, source=HUGE["source"]), {})
+    checked(learning.BaggingClassifier(member, members=1, scheme=scheme, epsilon=100.0, source=HUGE["source"]), OBJECTS)
 
 
 def test_parameters_and_clones() -> None:

@@ -9,8 +9,9 @@ import numpy as np
 
 from hush.curves.relation import Relation
 from hush.errors import InvalidParameter, NotInstalled
-from hush.learning.convex.estimators import PrivateClassifier, checked_data, checked_rows
+from hush.learning.convex.estimators import PrivateClassifier
 from hush.learning.convex.plan import gaussian_multiplier
+from hush.learning.convex.table import checked_data, checked_rows
 from hush.mechanisms.batches import Revealed, ShuffledBatches
 from hush.mechanisms.checks import count, number, positive
 from hush.mechanisms.mechanism import Mechanism

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import copy
-from collections.abc import Hashable
 from typing import Any, TypeAlias
 
 import numpy as np
@@ -18,6 +17,7 @@ from hush.learning.convex.output import SOLVED, Output
 from hush.learning.convex.plan import Method, Plan, Task
 from hush.learning.convex.rows import INTERCEPT, Records, bounded
 from hush.learning.convex.solver import minimiser
+from hush.learning.convex.table import checked_data, checked_rows, comparable, placed
 from hush.mechanisms.checks import count, number
 from hush.mechanisms.mechanism import Mechanism
 from hush.randomness.source import Source, source_or_secure
@@ -26,7 +26,7 @@ try:
     from sklearn.base import BaseEstimator, ClassifierMixin, RegressorMixin
     from sklearn.utils import Tags, assert_all_finite
     from sklearn.utils.multiclass import check_classification_targets
-    from sklearn.utils.validation import check_consistent_length, check_is_fitted, column_or_1d, validate_data
+    from sklearn.utils.validation import check_is_fitted
 except ImportError:
     raise NotInstalled("A model in scikit-learn's style", "scikit-learn", "learn") from None
 
@@ -95,11 +95,11 @@ class PrivateLinearModel(BaseEstimator):
     def _loss(self, scores: int, *, joint: bool) -> Loss:
         raise NotImplementedError
 
-    def _checked(self, X: Array, y: Array, dtype: Any = None) -> tuple[Array, Array]:
+    def _checked(self, X: Array, y: Array, *, numbers: bool = False) -> tuple[Array, Array]:
         """Table and targets of the right shapes and types; what values they hold raises nothing."""
         if y is None:
             raise ValueError(f"{type(self).__name__} requires y to be passed, but the target y is None")
-        return checked_data(self, X, y, dtype)
+        return checked_data(self, X, y, numbers=numbers)
 
     def _trained(self, table: Array, usable: Array, targets: Array, scores: int) -> Array:
         """Weights for rows in units of data_norm, after every check of parameters and before any other draw."""
@@ -183,8 +183,7 @@ class PrivateClassifier(ClassifierMixin, PrivateLinearModel):
             check_classification_targets(labels)
             given = labels
         found = self._sorted(given)
-        numbers = "biuf"
-        if labels.dtype.kind != "O" and (found.dtype.kind in numbers) != (labels.dtype.kind in numbers):
+        if not comparable(labels, found):
             raise InvalidParameter(type(self).__name__, "labels of the type of `classes`", dtype=str(labels.dtype))
         return found
 
@@ -292,7 +291,7 @@ class LinearRegression(RegressorMixin, PrivateLinearModel):
     def fit(self, X: Array, y: Array) -> LinearRegression:
         """Train on records (X, y); what is not a number has no influence and raises nothing."""
         low, high = self._bounds()
-        table, y = self._checked(X, y, dtype=np.float64)
+        table, y = self._checked(X, y, numbers=True)
         usable = ~np.isnan(y)
         middle, half = (low + high) / 2, (high - low) / 2
         kept = np.clip(y, low, high) if self.private else y
@@ -317,46 +316,6 @@ class LinearRegression(RegressorMixin, PrivateLinearModel):
     def predict(self, X: Array) -> Array:
         """Predicted targets."""
         return self._scores(X)[:, 0]
-
-
-def checked_data(model: BaseEstimator, X: Array, y: Array, dtype: Any = None) -> tuple[Array, Array]:
-    """Rows and targets as arrays."""
-    table = checked_rows(model, X, ensure_min_samples=0)
-    try:
-        targets = column_or_1d(y, warn=True, dtype=dtype)
-    except (ValueError, OverflowError) as error:
-        raise _without_values(model, error) from None
-    check_consistent_length(table, targets)
-    return table, targets
-
-
-def checked_rows(model: BaseEstimator, X: Array, **how: Any) -> Array:
-    """Rows as an array of floats."""
-    try:
-        return validate_data(model, X, dtype=np.float64, ensure_all_finite=False, **how)
-    except (ValueError, OverflowError) as error:
-        raise _without_values(model, error) from None
-
-
-def _without_values(model: BaseEstimator, error: Exception) -> Exception:
-    """scikit-learn's message without the records that some of them show."""
-    text = str(error)
-    if "convert" in text:
-        return InvalidParameter(type(model).__name__, "columns of numbers", dtype="object")
-    return ValueError(
-        text.splitlines()[0] + (" Reshape your data to one row a record." if "Reshape your data" in text else "")
-    )
-
-
-def placed(labels: Array, classes: Array) -> tuple[Array, Array]:
-    """The number of each label among the sorted classes, and whether it is one of them; a hole is none."""
-    if labels.dtype.kind == "O":  # strings and holes have no order
-        numbers = {name: place for place, name in enumerate(classes.tolist())}
-        found = [numbers.get(label, -1) if isinstance(label, Hashable) else -1 for label in labels]
-        places = np.array(found, dtype=np.int64)
-        return np.maximum(places, 0), places >= 0
-    places = np.minimum(np.searchsorted(classes, labels), len(classes) - 1)
-    return places, classes[places] == labels
 
 
 def _given(model: PrivateLinearModel, name: str) -> Any:
