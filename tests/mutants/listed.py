@@ -171,19 +171,15 @@ MUTANTS = [
         "tests.learning.test_training_vs_accountant:test_empty_batches_are_noised_steps",
         needs="torch",
     ),
-<<<<<<< HEAD
-    Mutant("training without noise", bugs.training_without_noise, bugs.audit_of_training, needs="torch"),
-    Mutant("noise of the average gradient on the sum", bugs.noise_of_the_mean, bugs.audit_of_training, needs="torch"),
-=======
     Mutant(
         "a buffer that passes",
         bugs.buffers_of_the_state_alone,
         "tests.learning.test_what_a_model_keeps:test_a_model_that_keeps_something_is_refused",
         ("non-persistent buffer",),
+        needs="torch",
     ),
-    Mutant("training without noise", bugs.training_without_noise, bugs.audit_of_training),
-    Mutant("noise of the average gradient on the sum", bugs.noise_of_the_mean, bugs.audit_of_training),
->>>>>>> torch
+    Mutant("training without noise", bugs.training_without_noise, bugs.audit_of_training, needs="torch"),
+    Mutant("noise of the average gradient on the sum", bugs.noise_of_the_mean, bugs.audit_of_training, needs="torch"),
     Mutant("an attacker chosen on the samples that convict", bugs.audit_without_split, bugs.audit_of_nulls),
     Mutant("ties of scores in the order of the file", bugs.ties_in_order_of_the_file, bugs.audit_of_ties),
     Mutant(

@@ -20,7 +20,7 @@ VOTERS = 9
 """Rows of a dataset that say by majority what a row is: no single one of them decides, so that no error tells of it."""
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, eq=False)
 class Rows:
     """Training data by row number, for a model on some device.
 

@@ -63,7 +63,7 @@ def check_sizes(probe: Probe, units: list[Unit], run: Pass, expected: float, mos
         raise keeps(place)
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, eq=False)
 class _Seen:
     """What passes found of a batch: the loss of each row, its squared norm, and a weighted sum of the gradients."""
 
