@@ -9,7 +9,7 @@ from dataclasses import dataclass
 import numpy as np
 
 from hush.curves.blend import Blend
-from hush.curves.finite import FinitePair
+from hush.curves.finite import CERTAIN_LOSS
 from hush.curves.pair import Pair
 from hush.curves.relation import Relation
 from hush.curves.renyi import RenyiCurve
@@ -22,8 +22,6 @@ from hush.mechanisms.sampling import DATA_INDEPENDENT, OneSample
 from hush.randomness.draws import integers, subset
 from hush.randomness.source import Source, source_or_secure
 
-CERTAIN_LOSS = FinitePair(np.empty(0), np.empty(0), 1.0, 1.0)
-"""The pair that hides nothing."""
 MOST_COPIES = 400
 NEGLIGIBLE = 1e-30
 """Numbers of copies less likely than this are counted as a certain loss."""
