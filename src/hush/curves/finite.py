@@ -200,6 +200,10 @@ class FinitePair(Pair):
         return p_up[index], q_up[index], p_down[index], q_down[index]
 
 
+CERTAIN_LOSS = FinitePair(np.empty(0), np.empty(0), 1.0, 1.0)
+"""The pair that hides nothing."""
+
+
 def _slope(t: Array, d: Array, i: int, j: int) -> float:
     return float((d[j] - d[i]) / (t[j] - t[i]))
 
@@ -217,9 +221,13 @@ def stated_points(epsilons: Sequence[float], deltas: Sequence[float]) -> FiniteP
     """
     points: dict[float, float] = {}
     for epsilon, delta in zip(epsilons, deltas, strict=True):
+        if delta >= 1:  # says nothing
+            continue
         points[epsilon] = min(points.get(epsilon, 1.0), delta)
         mirror = -math.expm1(-epsilon) + math.exp(-epsilon) * delta
         points[-epsilon] = min(points.get(-epsilon, 1.0), mirror)
+    if not points:
+        return CERTAIN_LOSS
     if len(points) == 2:
         epsilon, delta = max(points), points[max(points)]
         if epsilon > 0:

@@ -103,7 +103,7 @@ class Pair(ABC):
 
     @property
     def alternatives(self) -> tuple[Pair, ...]:
-        """Pairs of which each dominates on its own; the best one depends on the question."""
+        """Pairs to compose, of which each dominates this one; the best one depends on the question."""
         return (self,)
 
     def law(self) -> Law:

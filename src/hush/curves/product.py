@@ -54,6 +54,7 @@ class Product(Pair):
                 Product.of((choice, times) for choice, (_, times) in zip(chosen, known, strict=True))
                 for chosen in aligned([pair.alternatives for pair, _ in known])
             )
+        known = [(pair.alternatives[0], times) for pair, times in known] if sum(n for _, n in known) > 1 else known
         counts: dict[Pair, int] = {}
         square = 0.0
         for pair, times in known:

@@ -94,6 +94,15 @@ class Lowest(Several):
 
 
 @dataclass(frozen=True)
+class Deep(Lowest):
+    """A pair with losses so rare and large that no engine follows them in a composition, and one without them."""
+
+    @property
+    def alternatives(self) -> tuple[Pair, ...]:
+        return self.parts[1:]
+
+
+@dataclass(frozen=True)
 class Largest(Several):
     """The pointwise largest of several profiles: parallel composition of parts that differ."""
 

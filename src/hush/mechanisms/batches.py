@@ -3,23 +3,31 @@
 from __future__ import annotations
 
 import math
+from collections.abc import Callable
 from dataclasses import dataclass
+from typing import TypeVar
 
 import numpy as np
 
 from hush.curves.blend import Blend, renyi_blend
+from hush.curves.finite import CERTAIN_LOSS
 from hush.curves.loudest import LoudestNormals, loudest_losses
 from hush.curves.normal import NormalPair
 from hush.curves.pair import Pair
 from hush.curves.relation import Relation
 from hush.curves.renyi import RenyiCurve
+from hush.curves.several import Deep
 from hush.errors import InvalidParameter, NotCovered
 from hush.mechanisms.checks import count
-from hush.mechanisms.fixed_size import replaced
-from hush.mechanisms.mechanism import IDENTITY, Counts, Mechanism, exactly, require, settled
-from hush.mechanisms.sampling import DATA_INDEPENDENT, OneSample
+from hush.mechanisms.fixed_size import by_copies, capped, replaced
+from hush.mechanisms.mechanism import IDENTITY, NO_CURVE, Counts, Mechanism, exactly, require, settled
+from hush.mechanisms.sampling import DATA_INDEPENDENT, NEGLIGIBLE, OneSample, surely
 from hush.randomness.draws import order
 from hush.randomness.source import Source, source_or_secure
+
+T = TypeVar("T")
+MOST_AT_ONCE = 10_000
+"""Copies of a record up to which its pair is asked for: lists of counts take memory for each of them."""
 
 
 @dataclass(frozen=True)
@@ -107,10 +115,10 @@ class ShuffledBatches(OneSample):
                 pass
         return tuple(found)
 
-    def takes(self, records: int) -> Counts:
+    def listed(self, records: int, least: float) -> tuple[Counts, float]:
         if records > 1:
             raise NotCovered("shuffled batches: a group may fall into several batches")
-        return exactly(records)
+        return exactly(records), 0.0
 
     def theorem(self, relation: Relation) -> tuple[str, str]:
         return (
@@ -172,24 +180,30 @@ class Revealed(OneSample):
             )
         return replaced("Revealed", removed, added)
 
-    def _weights(self, records: int) -> Counts:
-        weights = self.scheme.takes(records)
-        if math.fsum(weights) < 1 - 1e-9:
-            raise NotCovered(f"{self}: how often a record is drawn is not listed in full")
-        return weights
+    def _drawn(self, records: int, ask: Callable[[Counts], T], nothing: T) -> list[tuple[T, float]]:
+        """What is known of each number of copies, with its probability.
+
+        Numbers past the list count as the largest, all draws at once: a change of more records reveals no less. Where
+        nothing is known of that, they count as a certain loss.
+        """
+        weights, rest = self.scheme.listed(records, 0.0)
+        most = self.scheme.drawn
+        if rest > 0 and most is not None and most <= MOST_AT_ONCE:
+            try:
+                nothing = ask(exactly(most))
+            except NotCovered:
+                pass
+        return list(by_copies(ask, weights, rest, nothing))
 
     def pair(self, inner: Mechanism, removed: Counts, added: Counts) -> Pair:
-        weights = self._weights(self._records(removed, added))
-        if len(weights) == 1:
+        parts = self._drawn(self._records(removed, added), lambda counts: inner.pair(counts, counts), CERTAIN_LOSS)
+        if not parts:
             return IDENTITY
-        return Blend.of(
-            (inner.pair(exactly(k), exactly(k)), weight) for k, weight in enumerate(weights) if k > 0 and weight > 0
-        )
+        return Deep.of(Blend.of(capped(parts, most)) for most in (0.0, NEGLIGIBLE))
 
     def curve(self, inner: Mechanism, removed: Counts, added: Counts) -> RenyiCurve:
         """(1/(a-1)) log(1 - q + q e^{(a-1) D(a)}): the mean of the moments over who was drawn."""
-        weights = self._weights(self._records(removed, added))
-        curves = [(inner.curve(exactly(k), exactly(k)), w) for k, w in enumerate(weights) if k > 0 and w > 0]
+        curves = self._drawn(self._records(removed, added), lambda counts: inner.curve(counts, counts), NO_CURVE)
 
         def divergence(order: float) -> float:
             if order == math.inf:
@@ -200,14 +214,14 @@ class Revealed(OneSample):
 
     def attained(self, inner: Mechanism, removed: Counts, added: Counts, alone: bool) -> tuple[Pair, ...]:
         """Exact for one place; of several copies only the case of exactly one is counted."""
-        weights = self._weights(self._records(removed, added))
+        weights = surely(self.takes(self._records(removed, added)))
         if len(weights) == 1:
             return (IDENTITY,)
         one = exactly(1)
         return tuple(Blend.of([(pair, weights[1])]) for pair in inner.attained(one, one, alone))
 
-    def takes(self, records: int) -> Counts:
-        return self.scheme.takes(records)
+    def listed(self, records: int, least: float) -> tuple[Counts, float]:
+        return self.scheme.listed(records, least)
 
     def theorem(self, relation: Relation) -> tuple[str, str]:
         return (

@@ -7,7 +7,7 @@ from abc import abstractmethod
 from dataclasses import dataclass
 from typing import ClassVar
 
-from hush.curves.finite import FinitePair
+from hush.curves.finite import FinitePair, stated_points
 from hush.curves.pair import Pair
 from hush.curves.relation import Relation
 from hush.curves.renyi import ZERO, RenyiCurve
@@ -139,7 +139,10 @@ class BoundedRange(Leaf):
             return ()  # of a sampled group only a bound is known
         if alone:
             return (self.pair(removed, added),)
-        return (PureDP(epsilon=self.range_ / 2, relation=self.relation).pair(removed, added),)
+        r, a = settled(removed), settled(added)
+        if r is None or a is None:
+            return (PureDP(epsilon=self.range_ / 2, relation=self.relation).pair(removed, added),)
+        return (stated_points([self.steps(r, a) * self.range_ / 2], [0.0]),)  # log-odds of two answers add up
 
     def curve(self, removed: Counts, added: Counts) -> RenyiCurve:
         r, a = settled(removed), settled(added)

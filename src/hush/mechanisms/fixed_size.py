@@ -3,13 +3,14 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from dataclasses import dataclass
+from typing import TypeVar
 
 import numpy as np
 
 from hush.curves.blend import Blend
-from hush.curves.finite import FinitePair
+from hush.curves.finite import CERTAIN_LOSS
 from hush.curves.pair import Pair
 from hush.curves.relation import Relation
 from hush.curves.renyi import RenyiCurve
@@ -18,15 +19,14 @@ from hush.curves.several import Lowest
 from hush.errors import InvalidParameter, NotCovered
 from hush.mechanisms.checks import count
 from hush.mechanisms.mechanism import IDENTITY, Counts, Mechanism, exactly, settled
-from hush.mechanisms.sampling import DATA_INDEPENDENT, OneSample
+from hush.mechanisms.sampling import DATA_INDEPENDENT, MOST_SAMPLED, NEGLIGIBLE, OneSample, binomial, raised, surely
 from hush.randomness.draws import integers, subset
 from hush.randomness.source import Source, source_or_secure
 
-CERTAIN_LOSS = FinitePair(np.empty(0), np.empty(0), 1.0, 1.0)
-"""The pair that hides nothing."""
+T = TypeVar("T")
 MOST_COPIES = 400
-NEGLIGIBLE = 1e-30
-"""Numbers of copies less likely than this are counted as a certain loss."""
+FAINTEST = 1e-300
+"""Lists of probabilities go no further down than this."""
 CAPS = (1e-18, 1e-14, 1e-11, 1e-8)
 """Shares of the hits that may be given up as a certain loss: each makes another pair, and the best one wins."""
 ROUNDING = 1e-12
@@ -76,36 +76,17 @@ class FixedSize(OneSample):
     def population_of(self, inner: Mechanism) -> frozenset[int]:
         return frozenset([self.population])
 
-    def unlisted(self, records: int) -> float:
-        """Bound on the probability of the numbers that `takes` does not list."""
-        return 0.0
-
     def pair(self, inner: Mechanism, removed: Counts, added: Counts) -> Pair:
         records = replaced(type(self).__name__, removed, added)
-        weights, rest = self.takes(records), self.unlisted(records)
+        weights, rest = self.listed(records, NEGLIGIBLE)
         if len(weights) == 1 and rest == 0:
             return IDENTITY
         if len(weights) == 2 and rest == 0:
             return inner.pair(exactly(1), exactly(1)).mix_both(weights[1])
-        hit = (math.fsum(weights[1:]) + rest) * (1 + ROUNDING)
-        parts = [(pair, (1 + ROUNDING) * weight / hit) for pair, weight in self._parts(inner, weights, rest)]
-        return Lowest.of(Blend.of(_capped(parts, most)).mix_both(hit) for most in (0.0, *CAPS))
-
-    def _parts(self, inner: Mechanism, weights: Counts, rest: float) -> Iterator[tuple[Pair, float]]:
-        """The pair at each number of copies; from where none is known on, a certain loss."""
-        for copies, weight in enumerate(weights):
-            if copies == 0:
-                continue
-            try:
-                pair = inner.pair(exactly(copies), exactly(copies))
-            except NotCovered:
-                if copies == 1:
-                    raise
-                rest += math.fsum(weights[copies:])
-                break
-            yield pair, weight
-        if rest > 0:
-            yield CERTAIN_LOSS, rest
+        hit = min((math.fsum(weights[1:]) + rest) * (1 + ROUNDING), 1.0)
+        found = by_copies(lambda counts: inner.pair(counts, counts), weights, rest, CERTAIN_LOSS)
+        parts = [(pair, (1 + ROUNDING) * weight / hit) for pair, weight in found]
+        return Lowest.of(Blend.of(capped(parts, most)).mix_both(hit) for most in (0.0, *CAPS))
 
     def curve(self, inner: Mechanism, removed: Counts, added: Counts) -> RenyiCurve:
         """That of the pair; where there is none, what the scheme has for curves."""
@@ -116,24 +97,25 @@ class FixedSize(OneSample):
 
         A query that asks only whether the record is in the sample makes the mix; noise on a sum sees every copy.
         """
-        weights = self.takes(replaced(type(self).__name__, removed, added))
+        records, one = replaced(type(self).__name__, removed, added), exactly(1)
+        weights, rest = self.listed(records, NEGLIGIBLE)
         if len(weights) == 1:
             return (IDENTITY,)
-        one = exactly(1)
-        if alone and len(weights) == 2 and self.unlisted(1) == 0 and inner.likened(1, True) == (inner.pair(one, one),):
+        if alone and len(weights) == 2 and rest == 0 and inner.likened(1, True) == (inner.pair(one, one),):
             return (inner.pair(one, one).mix_both(weights[1]),)
-        hit = math.fsum(weights[1:])
         # either of the two may be the one that is like the others
-        found = [side for pair in inner.likened(1, False) for side in _both(pair.mix(hit))]
-        for ask in (lambda: _both(inner.copies(weights)), lambda: inner.attained(weights, weights, False)):
-            try:
-                found += ask()
-            except NotCovered:
-                continue
-        return tuple(dict.fromkeys(found))
+        found = [side for pair in self.likened(inner, records, False) for side in _both(pair)]
+        sure = surely(weights)
+        return tuple(dict.fromkeys([*found, *_known(lambda: inner.attained(sure, sure, False))]))
 
     def likened(self, inner: Mechanism, records: int, alone: bool) -> tuple[Pair, ...]:
-        return self.attained(inner, exactly(records), exactly(records), alone)
+        """A query that asks only whether a record is in the sample, and noise on a sum, which sees every copy."""
+        weights = surely(self.listed(records, NEGLIGIBLE)[0])
+        if len(weights) == 1:
+            return (IDENTITY,)
+        hit = math.fsum(weights[1:])
+        asked = [pair.mix(hit) for pair in inner.likened(1, False)]
+        return tuple(dict.fromkeys([*asked, *_known(lambda: (inner.copies(weights),))]))
 
     def theorem(self, relation: Relation) -> tuple[str, str]:
         text = (
@@ -146,7 +128,24 @@ class FixedSize(OneSample):
         )
 
 
-def _capped(parts: list[tuple[Pair, float]], most: float) -> list[tuple[Pair, float]]:
+def by_copies(ask: Callable[[Counts], T], weights: Counts, rest: float, nothing: T) -> Iterator[tuple[T, float]]:
+    """What is known of each number of copies, with its probability; from where none is known on, nothing is."""
+    for copies, weight in enumerate(weights):
+        if copies == 0 or weight == 0:
+            continue
+        try:
+            found = ask(exactly(copies))
+        except NotCovered:
+            if copies == 1:
+                raise
+            rest += math.fsum(weights[copies:])
+            break
+        yield found, weight
+    if rest > 0:
+        yield nothing, rest
+
+
+def capped(parts: list[tuple[Pair, float]], most: float) -> list[tuple[Pair, float]]:
     """The parts, but for the last ones whose shares sum to at most so much: those are counted as a certain loss.
 
     Many copies are rare and give heavy tails, which no exponential moment follows; at a larger delta they are better
@@ -156,6 +155,13 @@ def _capped(parts: list[tuple[Pair, float]], most: float) -> list[tuple[Pair, fl
     while len(kept) > 1 and lost + kept[-1][1] <= most:
         lost += kept.pop()[1]
     return [*kept, (CERTAIN_LOSS, lost)] if lost > 0 else kept
+
+
+def _known(ask: Callable[[], tuple[Pair, ...]]) -> tuple[Pair, ...]:
+    try:
+        return ask()
+    except NotCovered:
+        return ()
 
 
 def _both(pair: Pair) -> tuple[Pair, ...]:
@@ -200,19 +206,20 @@ class WithoutReplacement(FixedSize):
             pass
         return RenyiCurve.least(found)
 
-    def takes(self, records: int) -> Counts:
-        """Hypergeometric: C(t,k) times k factors (m-i)/(n-i) and t-k factors (n-m-j)/(n-k-j)."""
+    def listed(self, records: int, least: float) -> tuple[Counts, float]:
+        """Hypergeometric: C(t,k) times k factors (m-i)/(n-i) and t-k factors (n-m-j)/(n-k-j), in an order that never
+        passes below the result."""
         n, m = self.population, self.size
-        if records > min(n, 200):
+        if records > min(n, MOST_SAMPLED):
             raise NotCovered(
-                "a group of more than 200 records, or than there are: state the guarantee of the group instead"
+                f"a group of more than {MOST_SAMPLED} records, or than there are: state the guarantee of the group"
             )
+        fewest = max(records - (n - m), 0)
         weights = []
-        for k in range(min(records, m) + 1):
-            into = math.prod((m - i) / (n - i) for i in range(k))
-            out = math.prod(max(n - m - j, 0) / (n - k - j) for j in range(records - k))
-            weights.append(math.comb(records, k) * into * out)
-        return tuple(np.trim_zeros(np.array(weights), "b").tolist())
+        for k in range(fewest, min(records, m) + 1):
+            into = math.prod((records - i) * (m - i) / ((i + 1) * (n - i)) for i in range(k))
+            weights.append(math.prod(((n - m - j) / (n - k - j) for j in range(records - k)), start=into))
+        return (0.0,) * fewest + tuple(raised(np.array(weights)).tolist()), 0.0
 
     def __str__(self) -> str:
         return f"{self.size} of {self.population} records without replacement"
@@ -233,33 +240,34 @@ class WithReplacement(FixedSize):
         self._checked(population)
         return integers(source_or_secure(source), self.population, self.size)
 
-    def takes(self, records: int) -> Counts:
+    def listed(self, records: int, least: float) -> tuple[Counts, float]:
         """Binomial: each of the draws hits one of the places."""
         if records > self.population:
             raise NotCovered("a group of more records than there are")
         rate = records / self.population
         if self.size == 0 or rate == 0:
-            return (1.0,)
+            return (1.0,), 0.0
         if rate == 1:
-            return exactly(self.size) if self.size <= MOST_COPIES else self._too_many()
+            return (exactly(self.size) if self.size <= MOST_COPIES else self._too_many()), 0.0
         if self.size * rate > MOST_COPIES / 4:
             self._too_many()
-        weights = [math.exp(self.size * math.log1p(-rate))]
-        while len(weights) <= self.size and not self._rest(weights, rate) < NEGLIGIBLE:
+        if self.size <= MOST_COPIES:
+            weights, rest = raised(binomial(self.size, rate)).tolist(), 0.0
+        else:
+            weights, rest = self._first(rate, max(least, FAINTEST))
+        while len(weights) > 2 and rest + weights[-1] <= least:
+            rest += weights.pop()
+        return tuple(weights), rest
+
+    def _first(self, rate: float, least: float) -> tuple[list[float], float]:
+        """As many as it takes; ratios of neighbours fall, so what follows is less than a geometric series."""
+        weights, rest = [math.exp(self.size * math.log1p(-rate))], 1.0
+        while rest > least:
             k = len(weights)
             weights.append(weights[-1] * (self.size - k + 1) / k * rate / (1 - rate))
-        return tuple(weights)
-
-    def unlisted(self, records: int) -> float:
-        rate = records / self.population
-        weights = self.takes(records)
-        return 0.0 if rate == 1 or len(weights) > self.size else self._rest(list(weights), rate)
-
-    def _rest(self, weights: list[float], rate: float) -> float:
-        """Bound on the binomial tail past the listed numbers: ratios of neighbours fall."""
-        k = len(weights)
-        ratio = (self.size - k + 1) / k * rate / (1 - rate)
-        return weights[-1] * ratio / (1 - ratio) if ratio < 1 else 1.0
+            ratio = (self.size - k) / (k + 1) * rate / (1 - rate)
+            rest = weights[-1] * ratio / (1 - ratio) if ratio < 1 else 1.0
+        return weights, rest
 
     def _too_many(self) -> Counts:
         raise NotCovered(

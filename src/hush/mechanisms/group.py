@@ -12,6 +12,9 @@ from hush.mechanisms.around import Around
 from hush.mechanisms.checks import checked_relation, count
 from hush.mechanisms.mechanism import Counts, Mechanism, Step
 
+LARGEST = 10_000
+"""Records of a group, also of groups of groups: what is known of one takes memory for each of them."""
+
 
 @dataclass(frozen=True)
 class Group(Around):
@@ -27,16 +30,22 @@ class Group(Around):
     @classmethod
     def of(cls, inner: Mechanism, size: int) -> Mechanism:
         size = count("group", 1, size=size)
-        if size > 10_000:
-            raise InvalidParameter("group", "size <= 10000", size=size)
+        if size > LARGEST:
+            raise InvalidParameter("group", f"size <= {LARGEST}", size=size)
         return inner if size == 1 else cls(inner, size)
 
     @property
     def together(self) -> frozenset[int]:
         return frozenset(self.size * records for records in self.inner.together)
 
+    def _in_all(self, records: int) -> int:
+        total = records * self.size
+        if total > LARGEST:
+            raise NotCovered(f"a group of {total} records in all: covered up to {LARGEST}")
+        return total
+
     def _spread(self, counts: Counts) -> Counts:
-        wide = [0.0] * ((len(counts) - 1) * self.size + 1)
+        wide = [0.0] * (self._in_all(len(counts) - 1) + 1)
         wide[:: self.size] = counts
         return tuple(wide)
 
@@ -50,7 +59,7 @@ class Group(Around):
         return self.inner.attained(self._spread(removed), self._spread(added), alone)
 
     def likened(self, records: int, alone: bool) -> tuple[Pair, ...]:
-        return self.inner.likened(records * self.size, alone)
+        return self.inner.likened(self._in_all(records), alone)
 
     def derivation(self) -> Step:
         return Step(

@@ -2,20 +2,21 @@
 
 from __future__ import annotations
 
+import math
 from abc import ABC, abstractmethod
 from collections.abc import Sequence
 from dataclasses import dataclass, field
 from typing import Any
 
 import numpy as np
-from scipy import special
 
 from hush.curves.pair import Pair
 from hush.curves.relation import Relation
 from hush.curves.renyi import RenyiCurve
 from hush.errors import InvalidParameter, NotCovered
 from hush.mechanisms.checks import count, number
-from hush.mechanisms.mechanism import NONE, Counts, Mechanism, Step, require
+from hush.mechanisms.mechanism import NONE, Counts, Mechanism, Step, exactly, require
+from hush.numerics.law import Array
 from hush.randomness.draws import coins, successes
 from hush.randomness.source import Source, source_or_secure
 
@@ -23,6 +24,40 @@ DATA_INDEPENDENT = "the scheme and its parameters do not depend on the data, and
 
 PUBLIC_RATE = "the rate does not come from a private count of the data"
 """Adding or removing a record changes that count, and with it a rate made of a batch size."""
+
+MOST_SAMPLED = 200
+"""Records of a group that is sampled one by one."""
+NEGLIGIBLE = 1e-30
+"""Numbers of copies less likely than this may be counted as a certain loss."""
+TINY = 2.3e-308
+"""Below it floats lose digits, then vanish: such a probability is this much in upper bounds, and 0 in lower ones."""
+
+
+def binomial(trials: int, rate: float) -> Array:
+    """Probabilities of 0, 1, ..., trials: from the most likely one outwards, so that none vanishes on the way.
+
+    >>> binomial(2, 0.25).tolist()
+    [0.5625, 0.375, 0.0625]
+    """
+    k = np.arange(trials + 1)
+    if trials < 2 or rate in (0, 1):
+        return np.where(k == 0, 1 - rate, rate) if trials else np.ones(1)
+    top = min(int((trials + 1) * rate), trials)
+    odds = rate / (1 - rate)
+    steps = (trials - k[:-1]) / (k[:-1] + 1.0)
+    most = math.comb(trials, top) * rate**top * (1 - rate) ** (trials - top)
+    below = np.cumprod(1 / (steps[:top][::-1] * odds))[::-1]
+    return most * np.concatenate([below, [1.0], np.cumprod(steps[top:] * odds)])
+
+
+def raised(weights: Array) -> Array:
+    """Upper bounds on probabilities that are all positive, though floats may not hold them."""
+    return np.maximum(weights, TINY)
+
+
+def surely(weights: Counts) -> Counts:
+    """Lower bounds on them, without those that floats do not hold."""
+    return tuple(weight if weight > TINY else 0.0 for weight in weights)
 
 
 class Scheme(ABC):
@@ -94,11 +129,20 @@ class OneSample(Scheme):
         """See Mechanism.attained."""
 
     @abstractmethod
-    def takes(self, records: int) -> Counts:
-        """Probabilities that the places of so many given records are drawn 0, 1, 2, ... times in all.
+    def listed(self, records: int, least: float) -> tuple[Counts, float]:
+        """How often the places of so many given records are drawn in all, from above, for the records drawn most.
 
-        They may sum to a little less than 1: the rest is for numbers so high that they are not listed.
+        Upper bounds on the probabilities of 0, 1, 2, ..., and on that of all numbers past the list, which is cut where
+        this is at most `least`. Whoever uses the list must charge that rest too.
         """
+
+    def takes(self, records: int) -> Counts:
+        """Probabilities that the places of so many given records are drawn 0, 1, 2, ... times in all, the likely ones.
+
+        >>> [round(chance, 3) for chance in Poisson(rate=0.1).takes(2)]
+        [0.81, 0.18, 0.01]
+        """
+        return self.listed(records, NEGLIGIBLE)[0]
 
     @abstractmethod
     def theorem(self, relation: Relation) -> tuple[str, str]:
@@ -184,28 +228,31 @@ class Poisson(OneSample):
         return successes(source_or_secure(source), population, self.rate)
 
     def pair(self, inner: Mechanism, removed: Counts, added: Counts) -> Pair:
-        return inner.pair(self.thin(removed), self.thin(added))
+        """More mass under P, or less under Q, reveals more: so go the probabilities that floats do not hold."""
+        return inner.pair(self.thin(removed, up=True), self.thin(added, up=False))
 
     def curve(self, inner: Mechanism, removed: Counts, added: Counts) -> RenyiCurve:
-        return inner.curve(self.thin(removed), self.thin(added))
+        return inner.curve(self.thin(removed, up=True), self.thin(added, up=False))
 
     def attained(self, inner: Mechanism, removed: Counts, added: Counts, alone: bool) -> tuple[Pair, ...]:
-        return inner.attained(self.thin(removed), self.thin(added), alone)
+        return inner.attained(self.thin(removed, up=False), self.thin(added, up=True), alone)
 
-    def takes(self, records: int) -> Counts:
-        return self.thin((0.0,) * records + (1.0,))
+    def listed(self, records: int, least: float) -> tuple[Counts, float]:
+        return self.thin(exactly(records), up=True), 0.0
 
-    def thin(self, counts: Counts) -> Counts:
-        """How many of the records take part after the sample is drawn: binomial thinning."""
-        if len(counts) > 201:
-            raise NotCovered("a sampled group of more than 200 records: state the guarantee of the group instead")
+    def thin(self, counts: Counts, *, up: bool) -> Counts:
+        """How many of the records take part after the sample is drawn: binomial thinning, rounded up or down."""
+        if len(counts) > MOST_SAMPLED + 1:
+            raise NotCovered(
+                f"a sampled group of more than {MOST_SAMPLED} records: state the guarantee of the group instead"
+            )
         kept = np.zeros(len(counts))
         for total, weight in enumerate(counts):
             if weight > 0:
-                taken = np.arange(total + 1)
-                kept[: total + 1] += weight * (
-                    special.comb(total, taken) * self.rate**taken * (1 - self.rate) ** (total - taken)
-                )
+                part = weight * binomial(total, self.rate)
+                if total > 1 and 0 < self.rate < 1:
+                    part = np.where(part > TINY, part, TINY if up else 0.0)
+                kept[: total + 1] += part
         return tuple(np.trim_zeros(kept, "b").tolist()) or NONE
 
     def theorem(self, relation: Relation) -> tuple[str, str]:
@@ -272,8 +319,17 @@ class UnequalPoisson(OneSample):
             return self.largest.attained(inner, removed, added, alone)
         return ()
 
-    def takes(self, records: int) -> Counts:
-        return self.largest.takes(records)
+    def listed(self, records: int, least: float) -> tuple[Counts, float]:
+        """The records with the largest rates: a sum of unlike coins."""
+        if records > MOST_SAMPLED:
+            raise NotCovered(f"a sampled group of more than {MOST_SAMPLED} records")
+        rates = [rate for rate in sorted(self.rates, reverse=True)[:records] if rate > 0]
+        certain = rates.count(1.0)
+        chances = np.ones(1)
+        for rate in rates[certain:]:
+            chances = np.convolve(chances, [1 - rate, rate])
+            chances = raised(chances) if len(chances) > 2 else chances
+        return (0.0,) * certain + tuple(chances.tolist()), 0.0
 
     def theorem(self, relation: Relation) -> tuple[str, str]:
         text, assumes = self.largest.theorem(relation)

@@ -9,8 +9,7 @@ from functools import cached_property
 
 import numpy as np
 
-from hush.curves.convert import group_delta
-from hush.curves.finite import FinitePair, stated_points
+from hush.curves.finite import FinitePair
 from hush.curves.normal import NormalPair
 from hush.curves.pair import Pair
 from hush.curves.relation import Relation
@@ -21,6 +20,7 @@ from hush.errors import InvalidParameter, NotCovered
 from hush.mechanisms.checks import checked_relation, delta_in_range, number, positive
 from hush.mechanisms.leaf import Leaf
 from hush.mechanisms.mechanism import Counts, Mechanism, Step, settled
+from hush.mechanisms.promised import Points, Promised
 
 AS_STATED = "the stated guarantee holds"
 
@@ -30,7 +30,7 @@ def _epsilon(who: str, value: object) -> float:
 
 
 @dataclass(frozen=True)
-class PureDP(Leaf):
+class PureDP(Promised):
     """Any epsilon-DP mechanism.
 
     >>> PureDP(epsilon=0.1).repeat(100).epsilon(delta=1e-5).upper
@@ -47,35 +47,14 @@ class PureDP(Leaf):
         object.__setattr__(self, "relation", checked_relation("PureDP", relation))
         object.__setattr__(self, "reason", reason)
 
-    def at(self, removed: int, added: int) -> Pair:
-        total = self.steps(removed, added) * self.epsilon_
-        if total > 500:
-            raise NotCovered(f"{self} for {removed + added} records: epsilon beyond 500")
-        return stated_points([total], [0.0])
-
-    def mixture(self, removed: Counts, added: Counts) -> Pair:
-        """Records that only leave or only come, a random number of them.
-
-        For j of them the ratio of the outputs is, in convex order, at most that of the two-point pair of j epsilon; and
-        a sum of ratios at most the comonotone one, where all are high together (Dhaene et al. 2002).
-        """
-        if self.relation is Relation.REPLACE or 0 not in (settled(removed), settled(added)):
-            return super().mixture(removed, added)
-        counts = added if settled(removed) == 0 else removed
-        if (len(counts) - 1) * self.epsilon_ > 500:
-            raise NotCovered(f"{self} for {len(counts) - 1} records: epsilon beyond 500")
-        pair = comonotone(counts, self.epsilon_)
-        return pair.swap() if counts is added else pair
-
-    def attained(self, removed: Counts, added: Counts, alone: bool) -> tuple[Pair, ...]:
-        """The comonotone mixture is a bound only."""
-        unsettled = None in (settled(removed), settled(added))
-        return () if unsettled and max(len(removed), len(added)) > 2 else super().attained(removed, added, alone)
+    def promises(self) -> Points:
+        return ((self.epsilon_, 0.0),)
 
     def derivation(self) -> Step:
         return Step(
             str(self),
-            "dominated by randomized response: Kairouz, Oh, Viswanath 2015, Thm 2.1",
+            "dominated by randomized response: Kairouz, Oh, Viswanath 2015, Thm 2.1; groups by its trade-off curve: "
+            "Dong, Roth, Su 2022, Thm 2.14",
             self.reason,
         )
 
@@ -83,23 +62,8 @@ class PureDP(Leaf):
         return f"a stated guarantee of {self.epsilon_:g}-DP"
 
 
-def comonotone(weights: Sequence[float], epsilon: float) -> FinitePair:
-    """The mixture of ratios e^{+-j epsilon} with these weights, all high in the same outcomes, against no record.
-
-    >>> comonotone([0.5, 0.5], 1.0).epsilon(-math.inf, 1e-9)[1]
-    0.62011...
-    """
-    records = np.arange(len(weights))
-    weights_ = np.asarray(weights, dtype=float)
-    high = 1 / (1 + np.exp(epsilon * records[1:]))  # chance of the high ratio where no record takes part
-    plain = np.append(1.0, high) - np.append(high, 0.0)
-    up, down = weights_ * np.exp(epsilon * records), weights_ * np.exp(-epsilon * records)
-    ratio = np.cumsum(up) + np.append(np.cumsum(down[::-1])[::-1][1:], 0.0)
-    return FinitePair.of(plain * ratio, plain)
-
-
 @dataclass(frozen=True)
-class ApproxDP(Leaf):
+class ApproxDP(Promised):
     """Any mechanism that is (epsilon_i, delta_i)-DP for each of the given points (one or many).
 
     >>> ApproxDP(epsilon=0.5, delta=1e-8).repeat(30).epsilon(delta=1e-6).upper
@@ -130,17 +94,13 @@ class ApproxDP(Leaf):
         object.__setattr__(self, "points", tuple(checked))
         object.__setattr__(self, "relation", checked_relation("ApproxDP", relation))
 
-    def at(self, removed: int, added: int) -> Pair:
-        size = self.steps(removed, added)
-        points = [group_delta(e, d, size) for e, d in self.points] if size > 1 else self.points
-        if max(e for e, _ in points) > 500:
-            raise NotCovered(f"{self} for {removed + added} records: epsilon beyond 500")
-        return stated_points([e for e, _ in points], [d for _, d in points])
+    def promises(self) -> Points:
+        return self.points
 
     def derivation(self) -> Step:
         return Step(
             str(self),
-            "the worst pair that meets it: Kairouz, Oh, Viswanath 2015; Dong, Roth, Su 2022, Prop. 2.3",
+            "the worst pair that meets it: Kairouz, Oh, Viswanath 2015; Dong, Roth, Su 2022, Prop. 2.3, groups 2.14",
             self.reason,
         )
 
