@@ -17,6 +17,7 @@ from hush.curves.convert_optimal import renyi_to_epsilon_optimal, renyi_to_log_d
 from hush.errors import InvalidParameter
 from hush.numerics.law import Array
 from hush.numerics.minimum import minimum
+from hush.numerics.work import asked, attempt
 
 
 @dataclass(frozen=True, eq=False)
@@ -47,7 +48,7 @@ class RenyiCurve:
     @classmethod
     def of(cls, divergence: Callable[[float], float], slope: float = math.inf) -> RenyiCurve:
         """From a function of one order; values are kept."""
-        kept = cache(lambda order: float(divergence(order)))
+        kept = cache(lambda order: attempt(lambda: float(divergence(order)), math.inf))
         return cls(lambda orders: np.array([kept(order) for order in orders.tolist()]), slope, reach=512)
 
     @classmethod
@@ -89,7 +90,8 @@ class RenyiCurve:
         orders = np.asarray(given, dtype=float)
         if not np.all(orders >= 1):
             raise InvalidParameter("A Rényi curve", "orders from 1 to infinity", order=order)
-        values = np.asarray(self.function(orders.ravel()), dtype=float)
+        unknown = np.full(orders.size, math.inf)
+        values = np.asarray(attempt(lambda: self.function(orders.ravel()), unknown), dtype=float)
         return float(values[0]) if orders.ndim == 0 else values.reshape(orders.shape)
 
     # -- algebra ---------------------------------------------------------------------------------------------
@@ -116,6 +118,7 @@ class RenyiCurve:
         """Epsilon at delta, by Canonne, Kamath, Steinke 2020 at the best real order."""
         return self.epsilon_at(_log(delta))
 
+    @asked
     def epsilon_at(self, log_delta: float) -> float:
         """Epsilon at e^log_delta, for what floats cannot hold."""
         top = self(math.inf)
@@ -125,12 +128,14 @@ class RenyiCurve:
         """Delta at epsilon, by Canonne, Kamath, Steinke 2020 at the best real order."""
         return math.exp(self.log_delta(epsilon=epsilon))
 
+    @asked
     def log_delta(self, *, epsilon: float) -> float:
         """log of delta at epsilon."""
         if epsilon >= self(math.inf):
             return -math.inf
         return minimum(lambda c: convert.renyi_to_log_delta(1 + c, self(1 + c), epsilon))[1]
 
+    @asked
     def optimal_epsilon(self, *, delta: float) -> float:
         """The least epsilon at delta that follows from the whole curve (Asoodeh et al. 2021, at the best order).
 
@@ -142,12 +147,14 @@ class RenyiCurve:
             return top
         return min(top, minimum(lambda c: renyi_to_epsilon_optimal(1 + c, self(1 + c), log_delta))[1])
 
+    @asked
     def optimal_log_delta(self, *, epsilon: float) -> float:
         """log of the least delta at epsilon that follows from the whole curve (Asoodeh et al. 2021, best order)."""
         if epsilon >= self(math.inf):
             return -math.inf
         return minimum(lambda c: renyi_to_log_delta_optimal(1 + c, self(1 + c), epsilon))[1]
 
+    @asked
     def best_order(self, *, delta: float) -> float:
         """The real order that gives the least epsilon at delta.
 
@@ -159,6 +166,7 @@ class RenyiCurve:
     def _best_epsilon(self, log_delta: float) -> tuple[float, float]:
         return minimum(lambda c: convert.renyi_to_epsilon(1 + c, self(1 + c), log_delta))
 
+    @asked
     def tradeoff(self, *, false_positive_rate: float) -> float:
         """A lower bound on the false negative rate of any attacker who tests Q (null) against P, at the best order.
 
@@ -171,6 +179,7 @@ class RenyiCurve:
         best = -minimum(lambda c: -convert.renyi_to_tradeoff(1 + c, self(1 + c), rate))[1]
         return max(best, convert.renyi_to_tradeoff(math.inf, self(math.inf), rate))
 
+    @asked
     def to_zcdp(self) -> float:
         """The least rho for which this curve shows rho-zCDP (infinity where none is known).
 
@@ -179,6 +188,7 @@ class RenyiCurve:
         """
         return least_slope(self, math.inf)
 
+    @asked
     def to_tcdp(self, *, omega: float) -> float:
         """The least rho for which this curve shows (rho, omega)-tCDP: the best straight fit above it below omega."""
         if not omega > 1:

@@ -10,6 +10,7 @@ from scipy import special
 
 from hush.curves.renyi import RenyiCurve
 from hush.numerics.law import UNIT, Array
+from hush.numerics.work import spend
 
 ENTRIES = 1 << 18
 """Orders times losses that are evaluated at once."""
@@ -55,6 +56,7 @@ def finite(losses: Array, log_q: Array, only_q: float = 0.0, blur: float = 0.0) 
             values[orders == 1] = min((_mean(losses, log_q) + only_q) * (1 + 64 * UNIT + 8 * blur), largest)
         inner = np.flatnonzero((orders > 1) & np.isfinite(orders))
         for rows in np.array_split(inner, 1 + len(inner) * len(losses) // ENTRIES):
+            spend(30 * len(rows) * len(losses))
             a = orders[rows]
             total = np.logaddexp.reduce(log_q + _log_power_rest(losses, a[:, None]), axis=1)
             if only_q > 0:

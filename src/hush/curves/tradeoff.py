@@ -8,6 +8,7 @@ from collections.abc import Callable
 import numpy as np
 
 from hush.curves.pair import Interval
+from hush.numerics.work import attempt
 
 LogProfile = Callable[[float], Interval]
 """epsilon -> bounds on log delta(epsilon), for every real epsilon."""
@@ -25,7 +26,8 @@ def profile_to_tradeoff(log_delta: LogProfile, rate: float) -> Interval:
         return 0.0, 0.0
 
     def value(epsilon: float, side: int) -> float:
-        return 1 - math.exp(log_delta(epsilon)[side]) - rate * math.exp(min(epsilon, 700.0))
+        bounds = attempt(lambda: log_delta(epsilon), (-math.inf, 0.0))
+        return 1 - math.exp(bounds[side]) - rate * math.exp(min(epsilon, 700.0))
 
     best, top = _maximise(lambda e: value(e, 1))
     ceiling = 1 - rate

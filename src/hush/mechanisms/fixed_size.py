@@ -87,7 +87,7 @@ class FixedSize(OneSample):
             return IDENTITY
         if len(weights) == 2 and rest == 0:
             return inner.pair(exactly(1), exactly(1)).mix_both(weights[1])
-        hit = (math.fsum(weights[1:]) + rest) * (1 + ROUNDING)
+        hit = min((math.fsum(weights[1:]) + rest) * (1 + ROUNDING), 1.0)
         parts = [(pair, (1 + ROUNDING) * weight / hit) for pair, weight in self._parts(inner, weights, rest)]
         return Lowest.of(Blend.of(_capped(parts, most)).mix_both(hit) for most in (0.0, *CAPS))
 

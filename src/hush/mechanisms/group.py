@@ -10,7 +10,10 @@ from hush.curves.renyi import RenyiCurve
 from hush.errors import InvalidParameter, NotCovered
 from hush.mechanisms.around import Around
 from hush.mechanisms.checks import checked_relation, count
-from hush.mechanisms.mechanism import Counts, Mechanism, Step
+from hush.mechanisms.mechanism import Counts, Mechanism, Step, require
+
+MOST_RECORDS = 10_000
+"""Records that a group may have: how many of them take part is a list as long as that."""
 
 
 @dataclass(frozen=True)
@@ -22,16 +25,21 @@ class Group(Around):
     relation: Relation = field(init=False)
 
     def __post_init__(self) -> None:
-        object.__setattr__(self, "relation", self.inner.relation)
+        object.__setattr__(self, "size", count("group", 1, size=self.size))
+        if self.size > MOST_RECORDS:
+            raise InvalidParameter("group", f"size <= {MOST_RECORDS} (in all)", size=self.size)
+        object.__setattr__(self, "relation", require("group", self.inner).relation)
 
     @classmethod
     def of(cls, inner: Mechanism, size: int) -> Mechanism:
         size = count("group", 1, size=size)
-        if size > 10_000:
-            raise InvalidParameter("group", "size <= 10000", size=size)
+        if isinstance(inner, Group):
+            return cls(inner.inner, size * inner.size)
         return inner if size == 1 else cls(inner, size)
 
     def _spread(self, counts: Counts) -> Counts:
+        if (len(counts) - 1) * self.size > MOST_RECORDS:
+            raise NotCovered(f"{self}, within a group or with many copies: more than {MOST_RECORDS} records in all")
         wide = [0.0] * ((len(counts) - 1) * self.size + 1)
         wide[:: self.size] = counts
         return tuple(wide)
@@ -46,7 +54,7 @@ class Group(Around):
         return self.inner.attained(self._spread(removed), self._spread(added), alone)
 
     def likened(self, records: int, alone: bool) -> tuple[Pair, ...]:
-        return self.inner.likened(records * self.size, alone)
+        return self.inner.likened(records * self.size, alone) if records * self.size <= MOST_RECORDS else ()
 
     def derivation(self) -> Step:
         return Step(

@@ -13,6 +13,7 @@ from hush.curves.routes import QUICK, ContourRoute, GridRoute, Laws, RenyiRoute
 from hush.curves.shuffled import ShuffledPair, clone_closed_form
 from hush.errors import HushError, NotCovered
 from hush.mechanisms.mechanism import Counts, Mechanism
+from hush.numerics.work import question
 from hush.questions.rounding import rounded_down, rounded_up
 
 TOLERANCE = 1e-6
@@ -78,7 +79,8 @@ def compare(mechanism: Mechanism, log_delta: float) -> list[Row]:
 
 def _answer(ask: Ask) -> str:
     try:
-        return ask()
+        with question():
+            return ask()
     except HushError as reason:
         return f"does not apply: {reason}"
     except Exception as failure:
