@@ -72,28 +72,23 @@ class Wild:
     # -- numbers ---------------------------------------------------------------------------------------------------
 
     def number(self) -> float:
+        """Any size, with a weight on moderate ones; the ends of the unit interval, of floats, and of rules met so far."""
         random = self.random
         spread = random.choice([0.5, 2, 2, 6, 12, 300])
         options = [10 ** random.uniform(-spread, spread)] * 6 + [random.random()] * 3
         options += [0.0, 1.0, 5e-324, 1e-300, 1e300, 1 - 2.0**-53, math.inf]
-        ends = [end * factor for end in self.ends for factor in (1.0, 1.0, 1 + 1e-9, 1 - 1e-9)]
-        return random.choice(options + ends)
+        return random.choice(options + [end * (1 + by) for end in self.ends for by in (0.0, 0.0, 1e-9, -1e-9)])
 
     def whole(self) -> int:
+        """From 0 to 10^15, with a weight on small ones."""
         random = self.random
         large = int(10 ** random.uniform(0, random.choice([1, 2, 3, 6, 15])))
-        return random.choice(
-            [large, large, large, random.randint(0, 5), 1, 2, 10**15, *map(int, filter(math.isfinite, self.ends))]
-        )
+        return random.choice([large, large, large, random.randint(0, 5), 1, 2, 10**15, *map(int, self.ends)])
 
     def learn(self, refusal: Exception) -> None:
         """Remember the numbers of the rule that was broken."""
-        rule = str(refusal).partition("; got")[0]
-        self.ends += [
-            float(text.replace("^", "e0") if "^" not in text else 10.0 ** int(text.split("^")[1]))
-            for text in NUMBER.findall(rule)
-        ]
-        self.ends = self.ends[-8:]
+        found = [text.partition("^") for text in NUMBER.findall(str(refusal).partition("; got")[0])]
+        self.ends = [*self.ends, *(float(base) ** int(power or 1) for base, _, power in found)][-8:]
 
     # -- values ----------------------------------------------------------------------------------------------------
 
@@ -121,45 +116,31 @@ class Wild:
             return plain[kind]()
         if kind is hush.Relation:
             return self.relation or self.random.choice(list(hush.Relation))
-        if issubclass(kind, Pair):
+        if kind is Pair:
             return self.finite_pair()
         if kind is hush.Mechanism:
             return self.mechanism(self.random.randint(0, max(depth - 1, 0)))
         return self.made(self.random.choice(concrete(kind)), depth - 1)
 
-    def finite_pair(self) -> Pair:
-        size = self.random.randint(1, 5)
-        sides = [
-            [
-                10 ** self.random.uniform(-self.random.choice([1, 8, 300]), 0) * self.random.choice([0, 1, 1, 1])
-                for _ in range(size)
-            ]
-            for _ in "pq"
-        ]
-        for side in sides:
-            side[0] = side[0] or 1.0
-        return FinitePair.of(*([x / math.fsum(side) for x in side] for side in sides))
+    def finite_pair(self) -> FinitePair:
+        """Two distributions on the same few outcomes; some have a chance of 1e-300, or none."""
+        sides = []
+        for size in [self.random.randint(1, 5)] * 2:
+            far = self.random.choice([1, 8, 300])
+            weights = [10 ** self.random.uniform(-far, 0) * self.random.choice([0, 1, 1, 1]) for _ in range(size)]
+            weights[0] = weights[0] or 1.0
+            sides.append([weight / math.fsum(weights) for weight in weights])
+        return FinitePair.of(*sides) if len(sides[0]) == len(sides[1]) else self.finite_pair()
 
     def made(self, kind: type, depth: int) -> Any:
         """A value of this class, by its constructor."""
-        return self.called(kind, hints(kind.__init__), inspect.signature(kind), depth)
+        return self.called(kind, kind.__init__, depth)
 
-    def called(
-        self, function: Callable[..., Any], types_: dict[str, Any], signature: inspect.Signature, depth: int
-    ) -> Any:
+    def called(self, function: Callable[..., Any], typed: Callable[..., Any], depth: int) -> Any:
+        """What the function gives for arguments of its types, drawn until they are accepted."""
         self.ends = []
         for _ in range(TRIES):
-            given: list[Any] = []
-            named: dict[str, Any] = {}
-            for name, field in signature.parameters.items():
-                if name == "self" or (field.default is not field.empty and self.random.random() < 0.3):
-                    continue
-                if field.kind is field.VAR_POSITIONAL:
-                    given += [self.value(types_[name], depth) for _ in range(self.random.randint(1, 2))]
-                elif field.kind is field.KEYWORD_ONLY or named or field.default is not field.empty:
-                    named[name] = self.value(types_[name], depth)
-                else:
-                    given.append(self.value(types_[name], depth))
+            given, named = self.arguments(function, hints(typed), depth)
             try:
                 return function(*given, **named)
             except hush.NotCovered:
@@ -168,20 +149,34 @@ class Wild:
                 self.learn(refusal)
         raise Refused(function)
 
+    def arguments(
+        self, function: Callable[..., Any], kinds: dict[str, Any], depth: int
+    ) -> tuple[list[Any], dict[str, Any]]:
+        """Values for all that must be given, and for most of what may be left out."""
+        given: list[Any] = []
+        named: dict[str, Any] = {}
+        for name, field in inspect.signature(function).parameters.items():
+            if field.kind is field.VAR_POSITIONAL:
+                given += [self.value(kinds[name], depth) for _ in range(self.random.randint(1, 2))]
+            elif field.default is field.empty or self.random.random() < 0.7:
+                named[name] = self.value(kinds[name], depth)
+        return given, named
+
     def leaf(self) -> hush.Mechanism:
         """A mechanism without another inside."""
         while True:
             kind = self.random.choice(LEAVES)
             try:
-                if kind is hush.FromPair and self.random.random() < 0.5:
-                    pair = self.finite_pair()
-                    return hush.FromPair(pair, pair.swap(), self.random.choice(list(hush.Relation)))
-                return self.made(kind, 0)
+                return self.from_pair() if kind is hush.FromPair else self.made(kind, 0)
             except Refused:
                 continue
 
+    def from_pair(self) -> hush.FromPair:
+        pair = self.finite_pair()
+        return hush.FromPair(pair, pair.swap(), self.relation or self.random.choice(list(hush.Relation)))
+
     def mechanism(self, depth: int) -> hush.Mechanism:
-        """Any mechanism, up to so many combinators deep."""
+        """Any mechanism, up to so many combinators deep; now and then by the constructor of what is around others."""
         if depth <= 0:
             return self.leaf()
         inner = self.mechanism(depth - 1)
@@ -189,7 +184,9 @@ class Wild:
             verb = getattr(inner, self.random.choice(combinators(type(inner))))
             self.relation = self.random.choice([inner.relation, hush.Relation.REPLACE])
             try:
-                return self.called(verb, hints(verb.__func__), inspect.signature(verb), depth)
+                if self.random.random() < 0.15:
+                    return self.made(self.random.choice(AROUND), depth)
+                return self.called(verb, verb.__func__, depth)
             except Refused:
                 continue
             finally:
@@ -200,14 +197,11 @@ class Wild:
         """An expression of the command line."""
 
         def words(table: dict[str, expression.Word]) -> str:
-            name = self.random.choice(list(table))
-            word = table[name]
+            name, word = self.random.choice(list(table.items()))
             return " ".join([name, *(str(self.random.choice([self.number, self.whole])()) for _ in word.numbers)])
 
-        release = " | ".join(
-            [words(expression.ATOMS), *(words(expression.PIPES) for _ in range(self.random.randint(0, 4)))]
-        )
-        return release
+        pipes = [words(expression.PIPES) for _ in range(self.random.randint(0, 4))]
+        return " | ".join([words(expression.ATOMS), *pipes])
 
 
 @functools.cache
@@ -221,12 +215,14 @@ def combinators(kind: type) -> list[str]:
     return found
 
 
-def _has_inner(kind: type) -> bool:
-    return any(
-        "Mechanism" in str(hint) or "Randomizer" in str(hint) or "Descent" in str(hint)
-        for hint in hints(kind.__init__).values()
-    )
+def _around(kind: type) -> bool:
+    """Whether a mechanism of this class is made of another."""
+    return any("Mechanism" in str(hint) or _is_mechanism(hint) for hint in hints(kind.__init__).values())
 
 
-LEAVES = [kind for kind in concrete(hush.Mechanism) if not _has_inner(kind)]
-AROUND = [kind for kind in concrete(hush.Mechanism) if _has_inner(kind)]
+def _is_mechanism(hint: object) -> bool:
+    return inspect.isclass(hint) and issubclass(hint, hush.Mechanism)
+
+
+AROUND = [kind for kind in concrete(hush.Mechanism) if _around(kind)]
+LEAVES = [kind for kind in concrete(hush.Mechanism) if not _around(kind)]

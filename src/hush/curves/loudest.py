@@ -16,6 +16,8 @@ from hush.numerics.law import Array, Law
 from hush.numerics.work import spend
 
 CELLS = 300
+LEAST = -700.0
+"""log of the least probability that floats keep the digits of."""
 ROUNDING = 1e-11
 """Relative error of a cell's mass: a difference of two tails, each of T factors."""
 
@@ -48,6 +50,7 @@ class LoudestNormals(Pair):
             with np.errstate(divide="ignore", invalid="ignore"):
                 if self.loud > self.quiet:
                     p, q = np.log(-np.expm1(p)), np.log(-np.expm1(q))
+                    q = np.where(q < LEAST, math.inf, q)  # it vanished in floats, so it says nothing
                 # P - e^eps Q = P (1 - e^{eps + log Q - log P})
                 value = p + np.log(np.maximum(-np.expm1(np.minimum(epsilon + q - p, 0.0)), 0.0))
             value = np.where(np.isnan(value), -math.inf, value)

@@ -17,7 +17,7 @@ from hush.curves.convert_optimal import renyi_to_epsilon_optimal, renyi_to_log_d
 from hush.errors import InvalidParameter
 from hush.numerics.law import Array
 from hush.numerics.minimum import minimum
-from hush.numerics.work import asked, attempt
+from hush.numerics.work import asked, attempt, question
 
 
 @dataclass(frozen=True, eq=False)
@@ -91,7 +91,8 @@ class RenyiCurve:
         if not np.all(orders >= 1):
             raise InvalidParameter("A Rényi curve", "orders from 1 to infinity", order=order)
         unknown = np.full(orders.size, math.inf)
-        values = np.asarray(attempt(lambda: self.function(orders.ravel()), unknown), dtype=float)
+        with question():
+            values = np.asarray(attempt(lambda: self.function(orders.ravel()), unknown), dtype=float)
         return float(values[0]) if orders.ndim == 0 else values.reshape(orders.shape)
 
     # -- algebra ---------------------------------------------------------------------------------------------

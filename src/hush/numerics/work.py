@@ -16,7 +16,7 @@ from contextlib import contextmanager
 from contextvars import ContextVar
 from dataclasses import dataclass, field
 from functools import wraps
-from typing import ParamSpec, TypeVar
+from typing import Any, ParamSpec, TypeVar
 
 import numpy as np
 
@@ -45,13 +45,19 @@ class Exhausted(NotCovered):
         super().__init__("this takes more work than hush puts into one question")
 
 
+Trace = list[Any]
+"""Charges in their order; (key, trace) where what was charged is remembered itself."""
+
+
 @dataclass
 class Budget:
     """What is left of the work that may be done."""
 
     left: float
     paid: set[object] = field(default_factory=set)
-    """What was charged in this question and is remembered: it is not charged again."""
+    """What is remembered and was charged in this question."""
+    trace: Trace | None = None
+    """Where charges are written down."""
 
 
 _open: ContextVar[Budget | None] = ContextVar("budget", default=None)
@@ -65,6 +71,8 @@ def spend(numbers: float) -> None:
         budget.left -= numbers + CALL if enough else CALL
         if not enough:
             raise Exhausted
+        if budget.trace is not None:
+            budget.trace.append(numbers)
 
 
 def room(numbers: float, passes: float = 1) -> None:
@@ -86,15 +94,15 @@ def part(share: float) -> Iterator[None]:
 
 
 @contextmanager
-def _limited(left: float) -> Iterator[Budget]:
+def _limited(left: float, *, charged: bool = True) -> Iterator[None]:
     outer = _open.get()
-    budget = Budget(left, outer.paid) if outer else Budget(left)
+    budget = Budget(left, outer.paid, outer.trace) if outer else Budget(left)
     token = _open.set(budget)
     try:
-        yield budget
+        yield
     finally:
         _open.reset(token)
-        if outer is not None:
+        if outer is not None and charged:
             outer.left -= left - budget.left
 
 
@@ -135,31 +143,64 @@ def attempt(way: Callable[[], T], otherwise: T) -> T:
 
 
 def remembered(size: int) -> Callable[[Callable[..., T]], Callable[..., T]]:
-    """Keep the last values of a function; one from an earlier question is charged what it took.
+    """Keep the last values of a function for later questions, with what they cost.
 
-    So what a question can still do does not depend on the questions before it.
+    A value from an earlier question is charged just as if it were made anew, step by step; one that this question made
+    is free. So no answer depends on the questions before it. The function must not attempt anything: what it
+    costs is to depend on its arguments alone.
     """
 
     def decorate(function: Callable[..., T]) -> Callable[..., T]:
-        known: dict[tuple[object, ...], tuple[T, float]] = {}
+        known: dict[tuple[object, ...], tuple[T, Trace]] = {}
 
         @wraps(function)
         def inside(*args: object) -> T:
-            budget, key = _open.get(), (function, args)
-            if args in known:
-                value, cost = known[args]
-                spend(0 if budget and key in budget.paid else cost)
-            else:
-                with _limited(budget.left if budget else UNLIMITED) as inner:
-                    start = inner.left
+            key = (function, args)
+            if args not in known:
+                trace: Trace = []
+                budget = _open.get()
+                free = budget is None or key in budget.paid
+                with _limited(UNLIMITED, charged=False) if free else part(1.0), _traced(trace):
                     value = function(*args)
-                    known[args] = value, start - inner.left
-            if budget:
-                budget.paid.add(key)
-            if len(known) > size:
-                known.pop(next(iter(known)), None)
+                if len(known) >= size:
+                    known.pop(next(iter(known)))
+                known[args] = value, trace
+                _paid(key, trace)
+            else:
+                value, trace = known[args]
+                _replay(key, trace)
             return value
 
         return inside
 
     return decorate
+
+
+@contextmanager
+def _traced(trace: Trace) -> Iterator[None]:
+    """Write down what is charged inside."""
+    budget = _open.get() or Budget(0.0)
+    outer, budget.trace = budget.trace, trace
+    try:
+        yield
+    finally:
+        budget.trace = outer
+
+
+def _paid(key: object, trace: Trace) -> None:
+    """Note that this question has the value, and what it cost."""
+    budget = _open.get()
+    if budget is not None:
+        budget.paid.add(key)
+        if budget.trace is not None:
+            budget.trace.append((key, trace))
+
+
+def _replay(key: object, trace: Trace) -> None:
+    """Charge what is remembered, unless this question has paid for it."""
+    budget = _open.get()
+    if budget is not None and key not in budget.paid:
+        with _traced([]):
+            for step in trace:
+                _replay(*step) if isinstance(step, tuple) else spend(step)
+    _paid(key, trace)
