@@ -5,7 +5,7 @@ from __future__ import annotations
 import math
 from collections.abc import Callable
 from dataclasses import dataclass, replace
-from functools import cache, cached_property, lru_cache
+from functools import cache, cached_property
 
 import numpy as np
 
@@ -27,6 +27,7 @@ from hush.numerics.moments_of_mean import (
     moment_error,
 )
 from hush.numerics.roots import decreasing_root
+from hush.numerics.work import remembered, spend
 
 FINE = 150
 """Points of a table to one standard deviation of the loss."""
@@ -171,6 +172,7 @@ def log_markov(mean: LognormalMean, losses: Array) -> Array:
 
     (s - K)_+ <= s^k (1 - 1/k)^(k-1) / (k K^(k-1)): Canonne, Kamath, Steinke 2020, Prop. 12.
     """
+    spend((20 + len(losses)) * 4 * LARGEST_WHOLE)
     k = np.arange(2, LARGEST_WHOLE + 1)
     moments = log_whole_moments(mean)[2:]
     slack = np.array([moment_error(mean, float(order), float(value)) for order, value in zip(k, moments, strict=True)])
@@ -232,7 +234,7 @@ def _log_attained(mean: LognormalMean, loss: float) -> float:
     return max(summed, AllocationPair(mean.spread, mean.count).single.log_delta(loss)[0])
 
 
-@lru_cache(maxsize=32)
+@remembered(32)
 def _tables(mean: LognormalMean) -> tuple[FinitePair, FinitePair]:
     """Finite pairs below and above the pair (P, Q), on a lattice that is dense where the mass is."""
     losses, step = _points(mean)

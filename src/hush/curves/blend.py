@@ -11,6 +11,7 @@ import numpy as np
 from hush.curves.pair import Interval, Pair, invert, known
 from hush.numerics.law import UNIT, Array, Law
 from hush.numerics.weighted import Weighted
+from hush.numerics.work import attempt
 
 
 @dataclass(frozen=True)
@@ -56,7 +57,10 @@ class Blend(Pair):
         return self._map("sketched")
 
     def log_delta(self, epsilon: float, tolerance: float = 1e-9) -> Interval:
-        found = [(math.log(weight), pair.log_delta(epsilon, tolerance)) for pair, weight in self.parts]
+        found = [
+            (math.log(weight), attempt(lambda p=pair: p.log_delta(epsilon, tolerance), (-math.inf, 0.0)))
+            for pair, weight in self.parts
+        ]
         start = math.log(self.idle * -math.expm1(epsilon)) if epsilon < 0 < self.idle else -math.inf
         slack = 4 * UNIT * (2 + len(found))
         low, high = (

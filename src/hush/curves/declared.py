@@ -13,6 +13,7 @@ import numpy as np
 
 from hush.errors import Contradiction, HushError, InvalidParameter
 from hush.numerics.law import Array
+from hush.numerics.work import attempt
 
 Function = Callable[[Array], Array]
 """Orders >= 1 to divergences; infinity where there is no bound."""
@@ -105,7 +106,7 @@ class Each:
     def __call__(self, orders: Array) -> Array:
         for order in orders.tolist():
             if order not in self._known:
-                self._known[order] = self._divergence(order)
+                self._known[order] = attempt(lambda: self._divergence(order), math.inf)  # noqa: B023
         return np.array([self._known[order] for order in orders.tolist()])
 
 

@@ -12,9 +12,15 @@ import numpy as np
 from hush.curves.pair import Interval, Pair
 from hush.curves.renyi import RenyiCurve
 from hush.curves.renyi_families import finite
+from hush.errors import InvalidParameter
 from hush.numerics.law import UNIT, Array, Law
+from hush.numerics.work import spend
 
 BLUR = 16 * UNIT
+SHORT, EXCESS = 1e-10, 1e-9
+"""How far the masses of a stated pair may be from 1: what rounding makes of them, and a table that was rounded up."""
+MOST_STEPS = 1_000_000
+"""Steps of a lattice from the least loss to the largest: a finer one is none."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -78,6 +84,7 @@ class FinitePair(Pair):
         """
         t = np.concatenate([[0.0], np.exp(epsilons)])
         d = np.concatenate([[1.0], np.minimum.accumulate(np.asarray(deltas, dtype=float))])
+        spend(100 * len(t))
         hull: list[int] = []
         for k in range(len(t)):
             while len(hull) >= 2 and _slope(t, d, hull[-2], hull[-1]) >= _slope(t, d, hull[-1], k):
@@ -88,6 +95,26 @@ class FinitePair(Pair):
         mass = np.maximum(np.diff(slopes), 0.0) * t[1:]
         keep = mass > 0
         return cls._sorted(eps[1:][keep], mass[keep], float(d[-1]), max(0.0, 1.0 + float(slopes[0])))
+
+    def checked(self) -> FinitePair:
+        """Finite losses in order with masses above 0, of total 1 under P and under Q, on the lattice that is named."""
+        losses, mass = np.asarray(self.losses, dtype=float), np.asarray(self.mass, dtype=float)
+        if losses.shape != mass.shape or losses.ndim != 1 or not np.all(np.isfinite(losses)):
+            raise InvalidParameter("A finite pair", "finite losses, each with its mass", losses=losses.shape)
+        if not np.all(np.diff(losses) >= 0):
+            raise InvalidParameter("A finite pair", "losses in increasing order", losses=len(losses))
+        ends = (self.at_infinity, self.at_minus_infinity)
+        if not (np.all(mass > 0) and all(end >= 0 for end in ends)):
+            raise InvalidParameter("A finite pair", "masses above 0", least=float(min([*mass.tolist(), *ends])))
+        with np.errstate(over="ignore"):
+            totals = (("P", float(mass.sum()) + ends[0]), ("Q", float(self.q_mass.sum()) + ends[1]))
+        for side, total in totals:
+            if not -SHORT < total - 1 < EXCESS:
+                raise InvalidParameter("A finite pair", f"masses that sum to 1 under {side}", total=total)
+        if self.lattice is not None and not _on_lattice(losses, self.lattice):
+            rule = f"losses on the lattice that is given, at most {MOST_STEPS} steps apart"
+            raise InvalidParameter("A finite pair", rule, lattice=self.lattice)
+        return self
 
     @property
     def infinite(self) -> float:
@@ -172,6 +199,7 @@ class FinitePair(Pair):
         return total + (8 * UNIT + self.blur) * (4 + orders[:, 0] * (1 + worst))
 
     def log_delta(self, epsilon: float, tolerance: float = 1e-9) -> Interval:
+        spend(6 * len(self.losses))
         ends = []
         for side in (-1, 1):
             gap = self.losses + side * self.blur * np.abs(self.losses) - epsilon
@@ -191,13 +219,28 @@ class FinitePair(Pair):
         return float((self.losses + self.blur * np.abs(self.losses)).max(initial=0.0))
 
     def tails(self, losses: Array) -> tuple[Array, Array, Array, Array]:
+        spend(8 * len(losses))
         index = np.searchsorted(self.losses, losses, side="right")
+        p_up, q_up, p_down, q_down = (sums[index] for sums in self._sums)
+        return p_up, q_up, p_down, q_down
+
+    @cached_property
+    def _sums(self) -> tuple[Array, Array, Array, Array]:
+        """P- and Q-mass past each loss, and up to it."""
         p, q = self.mass, self.q_mass
-        p_up = np.append(np.cumsum(p[::-1])[::-1], 0.0) + self.at_infinity
-        q_up = np.append(np.cumsum(q[::-1])[::-1], 0.0)
-        p_down = np.concatenate([[0.0], np.cumsum(p)])
-        q_down = np.concatenate([[0.0], np.cumsum(q)]) + self.at_minus_infinity
-        return p_up[index], q_up[index], p_down[index], q_down[index]
+        return (
+            np.append(np.cumsum(p[::-1])[::-1], 0.0) + self.at_infinity,
+            np.append(np.cumsum(q[::-1])[::-1], 0.0),
+            np.concatenate([[0.0], np.cumsum(p)]),
+            np.concatenate([[0.0], np.cumsum(q)]) + self.at_minus_infinity,
+        )
+
+
+def _on_lattice(losses: Array, lattice: float) -> bool:
+    if not 0 < lattice < math.inf or (len(losses) and not (losses[-1] - losses[0]) / lattice <= MOST_STEPS):
+        return False
+    steps = (losses - losses[:1]) / lattice
+    return bool(np.all(np.abs(steps - np.rint(steps)) <= 1e-9))
 
 
 CERTAIN_LOSS = FinitePair(np.empty(0), np.empty(0), 1.0, 1.0)

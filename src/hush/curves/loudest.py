@@ -13,6 +13,7 @@ from hush.curves.finite import FinitePair
 from hush.curves.pair import Interval, Pair
 from hush.errors import NotCovered
 from hush.numerics.law import Array, Law
+from hush.numerics.work import spend
 
 CELLS = 300
 ROUNDING = 1e-11
@@ -42,6 +43,7 @@ class LoudestNormals(Pair):
         floor = math.log(-math.expm1(epsilon)) if epsilon < 0 else -math.inf
         low, high = self.reach
         best = -math.inf
+        spend(6 * 401 * 20)
         for _ in range(6):
             level = np.linspace(low, high, 401)
             p, q = (self.log_below(shift, level) for shift in (self.loud, self.quiet))

@@ -18,6 +18,7 @@ from hush.errors import InvalidParameter, NotCovered
 from hush.numerics.law import UNIT, Array
 from hush.numerics.positive_part import Trials, log_positive_part
 from hush.numerics.ridge import log_largest
+from hush.numerics.work import spend
 
 
 class Profile(Protocol):
@@ -207,6 +208,7 @@ class BinaryResponses:
         """Bounds on the largest hockey stick of the rows: probabilities are sums of positive products."""
         if epsilon >= self.epsilon0:
             return -math.inf, -math.inf
+        spend(6 * p.size)
         gap = p - math.exp(epsilon) * q
         share = 8 * UNIT * (self.people + 8)
         low = float((np.maximum(gap - share * p, 0.0)).sum(axis=1).max())

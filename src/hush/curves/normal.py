@@ -17,6 +17,7 @@ from hush.curves.renyi import RenyiCurve
 from hush.numerics.law import UNIT, Array, Law
 from hush.numerics.normals import Normals
 from hush.numerics.roots import decreasing_root
+from hush.numerics.work import room, spend
 
 Mixture = tuple[tuple[float, float], ...]
 """(shift in standard deviations, weight), shifts increasing."""
@@ -108,7 +109,7 @@ class NormalPair(Pair):
         if self.distance is not None:
             return RenyiCurve.linear(self.distance * self.distance / 2)
         farthest = max(abs(a - b) for a, _ in self.above for b, _ in self.below)
-        slope = farthest * farthest / 2
+        slope = farthest * farthest / 2 * (1 + 4 * UNIT)
         return RenyiCurve.each(lambda order: min(self.renyi(order)[1], slope * order), slope)
 
     def log_absolute_chi(self, orders: Array) -> Array:
@@ -123,6 +124,7 @@ class NormalPair(Pair):
         distance = self.distance
         if distance is not None:
             return gaussian_log_delta(epsilon, distance)
+        spend(len(self.above + self.below))
         if self._share:
             base, share = self._share
             return share.log_delta(epsilon, base, tolerance)
@@ -153,6 +155,7 @@ class NormalPair(Pair):
         sign = 1.0 if self._rising else -1.0
         near = min(sign * a for a in ends) - 40
         far = max(max(sign * a for a in ends), sign * start) + 45
+        room((far - max(sign * start, near)) / spacing + 4, 8 + 4 * len(self.above + self.below))
         first = math.floor(max(sign * start, near) / spacing) - 2
         x = sign * spacing * np.arange(first, math.ceil(far / spacing) + 2)
         gap = self._piece.loss(x) - epsilon
@@ -212,6 +215,7 @@ class NormalPair(Pair):
 
     def _thresholds(self, losses: Array, side: float) -> Array:
         """Where the loss, as a rising function of side * x, crosses each value, by halving."""
+        spend(70 * 4 * len(losses) * len(self.above + self.below))
         low, high = np.full(len(losses), -1e4), np.full(len(losses), 1e4)
         for _ in range(70):
             middle = (low + high) / 2
@@ -228,6 +232,7 @@ class NormalPair(Pair):
             math.floor((min(places) - 36) / spacing),
             math.ceil((max(places) + 36) / spacing),
         )
+        room(high - low, 8 + 4 * len(self.above + self.below))
         x = spacing * np.arange(low, high + 1)
         losses, mass = self._piece.loss(x), np.exp(self._piece.log_mass(x))
         order = np.argsort(losses, kind="stable")

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import math
 from dataclasses import dataclass
-from functools import cache, lru_cache
+from functools import cache
 
 import numpy as np
 from scipy import special
@@ -12,6 +12,7 @@ from scipy import special
 from hush.curves.pair import Interval
 from hush.numerics.law import UNIT, Array
 from hush.numerics.positive_part import Trials, along_line, log_chernoff
+from hush.numerics.work import remembered
 
 STEP = 0.15
 """Between the losses of neighbouring kinds."""
@@ -42,7 +43,7 @@ class NormalBlanket:
         return -math.inf, _log_delta(self.deviation, self.people, epsilon)
 
 
-@lru_cache(maxsize=1024)
+@remembered(1024)
 def _log_delta(deviation: float, people: int, epsilon: float) -> float:
     """The list is chosen by Chernoff's bound: from where the cap is no longer the larger part of delta."""
 
@@ -66,7 +67,7 @@ def _log_delta(deviation: float, people: int, epsilon: float) -> float:
     return min(float(np.logaddexp(found, math.log(cap))), 0.0)
 
 
-@lru_cache(maxsize=64)
+@remembered(64)
 def kinds(deviation: float, cap: float) -> tuple[tuple[float, ...], Array]:
     """Chances of the kinds with u : v = e^loss : 1 (and of those with 1 : e^loss), and their losses.
 

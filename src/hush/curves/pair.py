@@ -21,6 +21,7 @@ from hush.numerics.law import UNIT, Array, Law
 from hush.numerics.logspace import log1p
 from hush.numerics.orders import LARGEST_ORDER
 from hush.numerics.roots import decreasing_root
+from hush.numerics.work import attempt
 
 ROUNDING = 1e-5
 """Ends of an interval may cross by this, relatively."""
@@ -105,6 +106,10 @@ class Pair(ABC):
     def alternatives(self) -> tuple[Pair, ...]:
         """Pairs to compose, of which each dominates this one; the best one depends on the question."""
         return (self,)
+
+    def checked(self) -> Pair:
+        """Itself; InvalidParameter where the fields cannot be those of a pair."""
+        return self
 
     def law(self) -> Law:
         """The loss under P, given that it is finite, as atoms and analytic pieces."""
@@ -193,7 +198,7 @@ def invert(pair: Pair, log_delta: float, tolerance: float, floor: float = 0.0) -
 
     @cache
     def profile(epsilon: float) -> Interval:
-        return known(pair.log_delta(epsilon, tolerance))
+        return known(attempt(lambda: pair.log_delta(epsilon, tolerance), (-math.inf, 0.0)))
 
     if floor > 0 and profile(floor)[1] <= log_delta:
         return 0.0, floor

@@ -20,6 +20,7 @@ from hush.curves.several import Lowest
 from hush.errors import NotCovered
 from hush.numerics.law import UNIT, Array, Law
 from hush.numerics.orders import common_lattice
+from hush.numerics.work import attempt, part
 
 if TYPE_CHECKING:
     from hush.curves.tabled import Tabled
@@ -30,6 +31,10 @@ MOST_DIRECT = 128
 """Up to so many losses direct convolution may be asked."""
 MANY_ATOMS = 100
 """A few losses that each have so many atoms, off any lattice, are a table: no line integral of theirs converges."""
+QUICK_LINE = 0.03
+"""Share of the work for one line integral of many: one that converges takes a tenth of that."""
+DEEP = -40.0
+"""Deltas below e^-40 need no digits in a profile that is compared with 1."""
 NEAR = 5e-5
 LAST_RESORT = (DirectRoute, RenyiRoute)
 """Routes that are not asked where the interval is already this narrow."""
@@ -148,7 +153,7 @@ class Product(Pair):
         return (*first, *last, RenyiRoute(self.laws))
 
     def _finite_log_delta(self, epsilon: float, tolerance: float) -> Interval:
-        low, high = self._ends(epsilon)
+        low, high = attempt(lambda: self._ends(epsilon), (-math.inf, 0.0))
         if high - low <= tolerance or high == -math.inf:
             return low, high
         steep = self._concentrated(epsilon)
@@ -159,12 +164,13 @@ class Product(Pair):
         for route in self.routes:
             if isinstance(route, LAST_RESORT) and high - low < NEAR:
                 continue
-            a, b = route.log_delta(epsilon, tolerance)
+            a, b = attempt(lambda route=route: route.log_delta(epsilon, tolerance), (-math.inf, 0.0))
             low, high = max(low, a), min(high, b)
             if high - low <= tolerance:
                 return agreed_log_delta(low, high)
         if high - low > NEAR and low > -600 and epsilon > 0 and not common_lattice(self.laws):
-            a, b = ContourRoute(self.laws).refine_log_delta(epsilon, tolerance, low)
+            ask = lambda: ContourRoute(self.laws).refine_log_delta(epsilon, tolerance, low)  # noqa: E731
+            a, b = attempt(ask, (-math.inf, 0.0))
             low, high = max(low, a), min(high, b)
         return agreed_log_delta(low, high)
 
@@ -234,18 +240,19 @@ class Product(Pair):
             return top, top
         if top <= floor:
             return 0.0, top
-        if self._negligible(target):
+        if attempt(lambda: self._negligible(target), False):
             return 0.0, 0.0
         low, high = 0.0, top
         for route in self.routes:
             if isinstance(route, LAST_RESORT) and high - low < NEAR * high < math.inf:
                 continue
-            a, b = route.epsilon(target, tolerance, floor)
+            a, b = attempt(lambda route=route: route.epsilon(target, tolerance, floor), (0.0, math.inf))
             low, high = max(low, a), min(high, b)
             if high <= floor or high - low <= tolerance * high < math.inf:
                 return agreed_epsilon(low, high)
         if not high - low < NEAR * high and not common_lattice(self.laws):
-            a, b = ContourRoute(self.laws).refine_epsilon(target, tolerance, low)
+            ask = lambda: ContourRoute(self.laws).refine_epsilon(target, tolerance, low)  # noqa: E731
+            a, b = attempt(ask, (0.0, math.inf))
             low, high = max(low, a), min(high, b)
         return agreed_epsilon(low, high)
 
@@ -268,14 +275,34 @@ class Product(Pair):
 
     def _best_single(self, epsilon: float) -> float:
         """Lower bound on log delta from the part that reveals most on its own: the rest is post-processed away."""
-        return max(pair.log_delta(epsilon)[0] for pair, _ in self.parts)
+        return max(attempt(lambda p=pair: p.log_delta(epsilon)[0], -math.inf) for pair, _ in self.parts)
 
     def profile(self) -> Callable[[float], Interval]:
-        """The profile for many epsilons at once: few losses are put on a lattice once, at several tilts."""
-        if self.count > FEW or not self.analytic or self.infinite or common_lattice(self.laws):
+        """The profile for many epsilons at once: few losses, or where the contour fails, are put on a lattice once."""
+        if not self.analytic or self.infinite or common_lattice(self.laws):
             return super().profile()
+        if self.count <= FEW:
+            return self._on_lattices(1 << 16)
+        at: list[Callable[[float], Interval]] = []
+
+        def line(epsilon: float) -> Interval:
+            with part(QUICK_LINE):
+                return ContourRoute(self.laws).log_delta(epsilon, NEAR)
+
+        def bounds(epsilon: float) -> Interval:
+            if not at:
+                low, high = attempt(lambda: line(epsilon), (-math.inf, 0.0))
+                if high - low < 2 * NEAR or high < DEEP:
+                    return low, high
+                at.append(self._on_lattices(1 << 17))
+            return at[0](epsilon)
+
+        return bounds
+
+    def _on_lattices(self, size: int) -> Callable[[float], Interval]:
+        """The profile from a few lattices, each at a tilt of its own."""
         route = GridRoute(self.parts, self.laws)
-        brackets = [route.bracket(1 << 16, log_delta) for log_delta in (-0.5, -3.0, -12.0, -26.0)]
+        brackets = [route.bracket(size, log_delta) for log_delta in (-0.5, -3.0, -12.0, -26.0)]
 
         def bounds(epsilon: float) -> Interval:
             floor = math.log(-math.expm1(epsilon)) if epsilon < 0 else -math.inf

@@ -17,6 +17,7 @@ from hush.curves.declared import Declared, Each, Proven, checked
 from hush.errors import InvalidParameter
 from hush.numerics.law import Array
 from hush.numerics.minimum import minimum
+from hush.numerics.work import asked, attempt, question
 
 
 @dataclass(frozen=True, eq=False)
@@ -113,7 +114,9 @@ class RenyiCurve:
         orders = np.asarray(given, dtype=float)
         if not np.all(orders >= 1):
             raise InvalidParameter("A Rényi curve", "orders from 1 to infinity", order=order)
-        values = self.function(orders.ravel())
+        unknown = np.full(orders.size, math.inf)
+        with question():
+            values = attempt(lambda: self.function(orders.ravel()), unknown)
         return float(values[0]) if orders.ndim == 0 else values.reshape(orders.shape)
 
     # -- algebra ---------------------------------------------------------------------------------------------
@@ -141,6 +144,7 @@ class RenyiCurve:
         """Epsilon at delta, by Canonne, Kamath, Steinke 2020 at the best real order."""
         return self.epsilon_at(_log(delta))
 
+    @asked
     def epsilon_at(self, log_delta: float) -> float:
         """Epsilon at e^log_delta, for what floats cannot hold."""
         top = self(math.inf)
@@ -150,12 +154,14 @@ class RenyiCurve:
         """Delta at epsilon, by Canonne, Kamath, Steinke 2020 at the best real order."""
         return math.exp(self.log_delta(epsilon=epsilon))
 
+    @asked
     def log_delta(self, *, epsilon: float) -> float:
         """log of delta at epsilon."""
         if epsilon >= self(math.inf):
             return -math.inf
         return minimum(lambda c: convert.renyi_to_log_delta(1 + c, self(1 + c), epsilon))[1]
 
+    @asked
     def optimal_epsilon(self, *, delta: float) -> float:
         """The least epsilon at delta that follows from the whole curve (Asoodeh et al. 2021, at the best order).
 
@@ -167,12 +173,14 @@ class RenyiCurve:
             return top
         return min(top, minimum(lambda c: renyi_to_epsilon_optimal(1 + c, self(1 + c), log_delta))[1])
 
+    @asked
     def optimal_log_delta(self, *, epsilon: float) -> float:
         """log of the least delta at epsilon that follows from the whole curve (Asoodeh et al. 2021, best order)."""
         if epsilon >= self(math.inf):
             return -math.inf
         return minimum(lambda c: renyi_to_log_delta_optimal(1 + c, self(1 + c), epsilon))[1]
 
+    @asked
     def best_order(self, *, delta: float) -> float:
         """The real order that gives the least epsilon at delta.
 
@@ -184,6 +192,7 @@ class RenyiCurve:
     def _best_epsilon(self, log_delta: float) -> tuple[float, float]:
         return minimum(lambda c: convert.renyi_to_epsilon(1 + c, self(1 + c), log_delta))
 
+    @asked
     def tradeoff(self, *, false_positive_rate: float) -> float:
         """A lower bound on the false negative rate of any attacker who tests Q (null) against P, at the best order.
 
@@ -196,6 +205,7 @@ class RenyiCurve:
         best = -minimum(lambda c: -convert.renyi_to_tradeoff(1 + c, self(1 + c), rate))[1]
         return max(best, convert.renyi_to_tradeoff(math.inf, self(math.inf), rate))
 
+    @asked
     def to_zcdp(self) -> float:
         """The least rho for which this curve shows rho-zCDP (infinity where none is known).
 
@@ -204,6 +214,7 @@ class RenyiCurve:
         """
         return least_slope(self, math.inf)
 
+    @asked
     def to_tcdp(self, *, omega: float) -> float:
         """The least rho for which this curve shows (rho, omega)-tCDP: the best straight fit above it below omega."""
         if not omega > 1:

@@ -12,6 +12,7 @@ from hush.curves.declared import numbers
 from hush.curves.renyi import RenyiCurve
 from hush.errors import InvalidParameter
 from hush.numerics.law import UNIT, Array
+from hush.numerics.work import spend
 
 PARTITION = "A log-partition"
 FLAT = 1e-9
@@ -62,6 +63,7 @@ def finite(losses: Array, log_q: Array, only_q: float = 0.0, blur: float = 0.0) 
             values[orders == 1] = min((_mean(losses, log_q) + only_q) * (1 + 64 * UNIT + 8 * blur), largest)
         inner = np.flatnonzero((orders > 1) & (orders <= LARGEST_ORDER))
         for rows in np.array_split(inner, 1 + len(inner) * len(losses) // ENTRIES):
+            spend(30 * len(rows) * len(losses))
             a = orders[rows]
             total = np.logaddexp.reduce(log_q + _log_power_rest(losses, a[:, None]), axis=1)
             if only_q > 0:

@@ -75,9 +75,11 @@ class SegmentPair(Pair):
         if epsilon <= -self.bound:
             return exact(math.log(-math.expm1(epsilon)))
         gap = -math.expm1((epsilon - self.bound) / 2)
-        value = gap if self.top else gap * gap / -math.expm1(-self.bound)
-        slack = 8 * UNIT * (1 + self.bound / (self.bound - epsilon))
-        return math.log(value) - slack, min(math.log(value) + slack, 0.0)
+        if gap == 0:  # delta is at most the bound, which is the least of all floats
+            return -math.inf, math.log(self.bound)
+        value = math.log(gap) if self.top else 2 * math.log(gap) - math.log(-math.expm1(-self.bound))
+        slack = 8 * UNIT * (1 + abs(value) + self.bound / (self.bound - epsilon))
+        return value - slack, min(value + slack, 0.0)
 
     @property
     def max_loss(self) -> float:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from abc import abstractmethod
 from collections.abc import Callable, Iterable
 from dataclasses import dataclass
@@ -13,6 +14,7 @@ from hush.curves.pair import Interval, Pair, Share, known
 from hush.curves.renyi import RenyiCurve
 from hush.errors import NotCovered
 from hush.numerics.law import Array, Law
+from hush.numerics.work import attempt
 
 
 @dataclass(frozen=True)
@@ -43,10 +45,12 @@ class Several(Pair):
         return self.of(part.sketched() for part in self.parts)
 
     def log_delta(self, epsilon: float, tolerance: float = 1e-7) -> Interval:
-        return self._chosen([part.log_delta(epsilon, tolerance) for part in self.parts])
+        asks = [(lambda part=part: part.log_delta(epsilon, tolerance)) for part in self.parts]
+        return self._chosen([attempt(ask, (-math.inf, 0.0)) for ask in asks])
 
     def epsilon(self, log_delta: float, tolerance: float = 1e-7, floor: float = 0.0) -> Interval:
-        return self._chosen([part.epsilon(log_delta, tolerance, floor) for part in self.parts])
+        asks = [(lambda part=part: part.epsilon(log_delta, tolerance, floor)) for part in self.parts]
+        return self._chosen([attempt(ask, (0.0, math.inf)) for ask in asks])
 
     def renyi(self, order: float) -> Interval:
         return self._chosen([part.renyi(order) for part in self.parts])

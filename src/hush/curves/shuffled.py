@@ -18,6 +18,7 @@ from hush.errors import InvalidParameter, NotCovered
 from hush.numerics.binomial import log_pmf, window
 from hush.numerics.law import UNIT, Array
 from hush.numerics.roots import decreasing_root
+from hush.numerics.work import room
 
 Named = tuple[tuple[str, Profile], ...]
 """Certificates by name."""
@@ -168,6 +169,7 @@ def bit_pair(people: int, among_others: float, with_record: float) -> FinitePair
     1.098612289
     """
     low, high = window(people - 1, among_others, -60.0)
+    room(high - low, 60)
     counts = np.arange(low, high + 2, dtype=float)
     same = np.exp(log_pmf(people - 1, among_others, counts))
     more = np.exp(log_pmf(people - 1, among_others, counts - 1))
@@ -200,6 +202,7 @@ class HoeffdingBlanket:
         b = most * math.expm1(self.epsilon0) * (1 + math.exp(epsilon))
         cut = -60.0 - 2 * a * a / (b * b) * self.people
         low, high = window(self.people, least, max(cut, -680.0))
+        room(high - low, 40)
         m = np.arange(max(low, 1), high + 1, dtype=float)
         z = a / b * np.sqrt(2 * m)
         log_integral = math.log(b) + 0.5 * np.log(m * math.pi / 8) + np.log(special.erfcx(z)) - z * z

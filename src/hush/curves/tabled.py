@@ -15,6 +15,7 @@ from hush.curves.product import Product
 from hush.curves.routes import QUICK, GridRoute, Parts
 from hush.curves.table import tabulate
 from hush.errors import NotCovered
+from hush.numerics.work import attempt
 
 NEAR = 1e-3
 """The cover is not asked where the interval is already this narrow."""
@@ -52,33 +53,43 @@ class Tabled:
     def log_delta(self, epsilon: float, tolerance: float, low: float) -> Interval:
         """Bounds on log delta, given a lower one."""
         high, cut = 0.0, min(low, -1.0)
-        for side, parts in enumerate((self.below, self.above)):
-            if parts:
-                route, finite = _route(parts, cut, side)
-                found = finite + route.log_delta(epsilon, tolerance)[side]
-                if finite < 0:
-                    found = float(np.logaddexp(found, math.log(-math.expm1(finite))))
-                low, high = (low, min(high, found)) if side else (max(low, found), high)
-                cut = max(cut, min(low, -1.0))
-        if self.cover and high - low > NEAR:
-            high = min(high, self.cover.log_delta(epsilon, 1e-4)[1])
+        low = max(low, attempt(lambda: self._log_delta_from(0, epsilon, tolerance, cut), -math.inf))
+        cut = max(cut, min(low, -1.0))
+        high = min(high, attempt(lambda: self._log_delta_from(1, epsilon, tolerance, cut), 0.0))
+        if high - low > NEAR:
+            high = min(high, attempt(lambda: self.cover.log_delta(epsilon, 1e-4)[1] if self.cover else 0.0, 0.0))
         return agreed_log_delta(low, high)
+
+    def _log_delta_from(self, side: int, epsilon: float, tolerance: float, cut: float) -> float:
+        """The bound from below (0) or from above (1)."""
+        parts = self.above if side else self.below
+        if parts is None:
+            return -math.inf
+        route, finite = _route(parts, cut, side)
+        found = finite + route.log_delta(epsilon, tolerance)[side]
+        return float(np.logaddexp(found, math.log(-math.expm1(finite)))) if finite < 0 else found
 
     def epsilon(self, log_delta: float) -> Interval:
         """Bounds on epsilon."""
-        low, high = max(pair.epsilon(log_delta, 1e-4)[0] for pair, _ in self.parts), math.inf
-        for side, parts in enumerate((self.below, self.above)):
-            if parts is None:
-                continue
-            route, finite = _route(parts, log_delta, side)
-            rest = math.exp(log_delta) + math.expm1(finite)
-            if rest <= 1e-9 * math.exp(log_delta):
-                continue
-            found = route.epsilon(math.log(rest * (1 - 1e-9 * (2 * side - 1))) - finite, 1e-4)
-            low, high = (low, min(high, found[1])) if side else (max(low, found[0]), high)
-        if self.cover and not high - low < NEAR * high:
-            high = min(high, self.cover.epsilon(log_delta, 1e-4)[1])
+        high = attempt(lambda: self._epsilon_from(1, log_delta), math.inf)
+        low = attempt(lambda: self._epsilon_from(0, log_delta), 0.0)
+        single = [attempt(lambda p=pair: p.epsilon(log_delta, 1e-4)[0], 0.0) for pair, _ in self.parts]
+        low = max(low, *single)
+        if not high - low < NEAR * high:
+            ask = lambda: self.cover.epsilon(log_delta, 1e-4)[1] if self.cover else math.inf  # noqa: E731
+            high = min(high, attempt(ask, math.inf))
         return agreed_epsilon(low, high)
+
+    def _epsilon_from(self, side: int, log_delta: float) -> float:
+        """The bound from below (0) or from above (1)."""
+        parts = self.above if side else self.below
+        if parts is None:
+            return 0.0
+        route, finite = _route(parts, log_delta, side)
+        rest = math.exp(log_delta) + math.expm1(finite)
+        if rest <= 1e-9 * math.exp(log_delta):
+            return math.inf if side else 0.0
+        return route.epsilon(math.log(rest * (1 - 1e-9 * (2 * side - 1))) - finite, 1e-4)[side]
 
 
 def has_law(pair: Pair) -> bool:

@@ -9,6 +9,7 @@ import numpy as np
 
 from hush.curves.pair import Interval, known
 from hush.numerics.law import UNIT
+from hush.numerics.work import attempt
 
 LogProfile = Callable[[float], Interval]
 """epsilon -> bounds on log delta(epsilon), for every real epsilon."""
@@ -30,7 +31,8 @@ def profile_to_tradeoff(log_delta: LogProfile, rate: float) -> Interval:
 
     def value(epsilon: float, side: int) -> float:
         """The function at one epsilon, rounded down where delta is its upper bound, up where it is the lower one."""
-        end, cost = known(log_delta(epsilon))[side], _cost(epsilon, rate)
+        end = known(attempt(lambda: log_delta(epsilon), (-math.inf, 0.0)))[side]
+        cost = _cost(epsilon, rate)
         # without a rate the values are those of delta alone, whose order rounding keeps
         doubt = ROUNDING + 8 * UNIT * (1 + abs(epsilon)) * cost if rate > 0 else 0.0
         return 1 - math.exp(end) - cost + (-doubt if side else doubt)

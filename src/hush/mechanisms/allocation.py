@@ -87,7 +87,9 @@ class Allocated(Mechanism):
     relation: Relation = field(init=False)
 
     def __post_init__(self) -> None:
-        object.__setattr__(self, "relation", self.inner.relation)
+        if not isinstance(self.scheme, Allocation):
+            raise InvalidParameter("Allocated", "a hush.Allocation", scheme=self.scheme)
+        object.__setattr__(self, "relation", require("Allocated", self.inner).relation)
 
     @property
     def together(self) -> frozenset[int]:

@@ -82,7 +82,8 @@ class Repeat(Around):
     relation: Relation = field(init=False)
 
     def __post_init__(self) -> None:
-        object.__setattr__(self, "relation", self.inner.relation)
+        object.__setattr__(self, "times", count("repeat", 0, times=self.times))
+        object.__setattr__(self, "relation", require("repeat", self.inner).relation)
 
     @classmethod
     def of(cls, inner: Mechanism, times: int) -> Mechanism:
@@ -136,7 +137,11 @@ class Sequence(Mechanism):
     relation: Relation = field(init=False)
 
     def __post_init__(self) -> None:
-        object.__setattr__(self, "relation", self.parts[0][0].relation)
+        if not self.parts:
+            raise InvalidParameter("sequence", "at least one mechanism", mechanisms=self.parts)
+        for _, times in self.parts:
+            count("then", 0, times=times)
+        object.__setattr__(self, "relation", same_relation("then", [require("then", part) for part, _ in self.parts]))
 
     @classmethod
     def of(cls, mechanisms: Iterable[Mechanism]) -> Mechanism:
@@ -211,14 +216,16 @@ class Parallel(Mechanism):
     parts: tuple[Mechanism, ...]
     relation: Relation = field(init=False, default=Relation.ADD_REMOVE)
 
-    @classmethod
-    def of(cls, mechanisms: Iterable[Mechanism]) -> Mechanism:
-        given = [require("beside", m) for m in mechanisms]
-        if same_relation("beside", given) is Relation.REPLACE:
+    def __post_init__(self) -> None:
+        if same_relation("beside", [require("beside", part) for part in self.parts]) is Relation.REPLACE:
             raise NotCovered(
                 "side by side under replace-one a record can move between parts: "
                 "state the parts under ADD_REMOVE and write .under(Relation.REPLACE) on the whole"
             )
+
+    @classmethod
+    def of(cls, mechanisms: Iterable[Mechanism]) -> Mechanism:
+        given = [require("beside", m) for m in mechanisms]
         flat = [p for m in given for p in (m.parts if isinstance(m, Parallel) else (m,))]
         distinct = tuple(sorted(dict.fromkeys(flat), key=str))
         return distinct[0] if len(distinct) == 1 and len(given) == 1 else cls(distinct)

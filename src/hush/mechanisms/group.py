@@ -10,7 +10,7 @@ from hush.curves.renyi import RenyiCurve
 from hush.errors import InvalidParameter, NotCovered
 from hush.mechanisms.around import Around
 from hush.mechanisms.checks import checked_relation, count
-from hush.mechanisms.mechanism import Counts, Mechanism, Step
+from hush.mechanisms.mechanism import Counts, Mechanism, Step, require
 
 LARGEST = 10_000
 """Records of a group, also of groups of groups: what is known of one takes memory for each of them."""
@@ -25,13 +25,16 @@ class Group(Around):
     relation: Relation = field(init=False)
 
     def __post_init__(self) -> None:
-        object.__setattr__(self, "relation", self.inner.relation)
+        object.__setattr__(self, "size", count("group", 1, size=self.size))
+        if self.size > LARGEST:
+            raise InvalidParameter("group", f"size <= {LARGEST} (in all)", size=self.size)
+        object.__setattr__(self, "relation", require("group", self.inner).relation)
 
     @classmethod
     def of(cls, inner: Mechanism, size: int) -> Mechanism:
         size = count("group", 1, size=size)
-        if size > LARGEST:
-            raise InvalidParameter("group", f"size <= {LARGEST}", size=size)
+        if isinstance(inner, Group):
+            return cls(inner.inner, size * inner.size)
         return inner if size == 1 else cls(inner, size)
 
     @property

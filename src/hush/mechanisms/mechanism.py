@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from hush.curves.bound import Bound, delta_of
-from hush.curves.pair import CUT_OFF, Pair, agreed_epsilon, agreed_log_delta, known
+from hush.curves.pair import CUT_OFF, Interval, Pair, agreed_epsilon, agreed_log_delta, known
 from hush.curves.product import Product
 from hush.curves.relation import Relation
 from hush.curves.renyi import RenyiCurve
@@ -19,6 +19,7 @@ from hush.curves.several import Largest
 from hush.curves.tradeoff import complement, profile_to_tradeoff
 from hush.errors import InvalidParameter, NotCovered
 from hush.mechanisms.checks import delta_in_range, number
+from hush.numerics.work import asked, attempt, part
 
 if TYPE_CHECKING:
     from hush.mechanisms.sampling import Scheme
@@ -195,6 +196,7 @@ class Mechanism(ABC):
         """The dominating pair of each direction, composed separately."""
         return {name: self.pair(removed, added) for name, removed, added in self.neighbours()}
 
+    @asked
     def epsilon(self, *, delta: float, tolerance: float = 1e-6) -> Bound:
         """The least epsilon such that this is (epsilon, delta)-DP.
 
@@ -208,27 +210,42 @@ class Mechanism(ABC):
         tolerance = _tolerance(tolerance)
         log_delta = math.log(delta) if delta > 0 else -math.inf
         low, high, route = 0.0, 0.0, "pair"
-        for _, removed, added in self.neighbours():
-            try:
-                pair = self.pair(removed, added)
-            except NotCovered:
-                a, b, route = 0.0, self.curve(removed, added).epsilon_at(log_delta), "Rényi"
-            else:
-                a, b = pair.epsilon(log_delta, tolerance, low)
-                members = self._members(removed, added)
-                usable = [m for m in members if delta >= CUT_OFF or not m.cut]
-                if members != (pair,):
-                    a = 0.0
-                    for member in usable:
-                        a = max(a, member.epsilon(log_delta, tolerance, a)[0])
-                    a, b = agreed_epsilon(a, min(b, self._other_curve(removed, added).epsilon_at(log_delta)))
-                a = a if usable else 0.0
+        for share, _, removed, added in self._directions():
+            with part(share):
+                a, b, route = self._epsilon(removed, added, log_delta, tolerance, low, route)
             a, b = known((a, b))
             low, high = max(low, a), max(high, b)
         if route == "pair" and low == 0 and high > 0:
             route = "pair, upper bound only"
         return Bound(low, high, "epsilon", delta=delta, relation=self.relation, route=route)
 
+    def _directions(self) -> list[tuple[float, str, Counts, Counts]]:
+        """The neighbours, each with its share of the work that is left."""
+        all_ = list(self.neighbours())
+        return [(1 / (len(all_) - place), *neighbour) for place, neighbour in enumerate(all_)]
+
+    def _epsilon(
+        self, removed: Counts, added: Counts, log_delta: float, tolerance: float, floor: float, route: str
+    ) -> tuple[float, float, str]:
+        """Bounds in one direction, and the route; below the floor an upper bound will do."""
+        try:
+            pair = self.pair(removed, added)
+        except NotCovered:
+            return 0.0, self.curve(removed, added).epsilon_at(log_delta), "Rényi"
+        found = attempt(lambda: pair.epsilon(log_delta, tolerance, floor), None)
+        a, b = found or (0.0, math.inf)
+        members = self._members(removed, added)
+        usable = [m for m in members if log_delta >= math.log(CUT_OFF) or not m.cut]
+        if found is None or members != (pair,):
+            a = 0.0
+            for member in usable:
+                a = max(a, attempt(lambda m=member, a=a: m.epsilon(log_delta, tolerance, a)[0], 0.0))
+        if b == math.inf or members != (pair,):
+            other = self._other_curve(removed, added, b == math.inf and pair.infinite == 0)
+            a, b = agreed_epsilon(a, min(b, other.epsilon_at(log_delta)))
+        return (a if usable else 0.0), b, route
+
+    @asked
     def log_delta(self, *, epsilon: float, tolerance: float = 1e-6) -> Bound:
         """log of delta(epsilon), for what floats cannot hold.
 
@@ -240,6 +257,7 @@ class Mechanism(ABC):
         low, high, route = self._log_delta(epsilon, _tolerance(tolerance))
         return Bound(low, high, "log delta", epsilon=epsilon, relation=self.relation, route=route)
 
+    @asked
     def upper_log_delta(self, *, epsilon: float, tolerance: float = 1e-6) -> float:
         """The upper end of `log_delta`, without the work for the lower one: what a search asks for again and again."""
         epsilon = number("delta", "0 <= epsilon < infinity", 0.0, math.inf, high_open=True, epsilon=epsilon)
@@ -267,34 +285,42 @@ class Mechanism(ABC):
         except NotCovered:
             return ()
 
-    def _other_curve(self, removed: Counts, added: Counts) -> RenyiCurve:
-        """The Rényi curve, where it may beat the pair; else an infinite one."""
+    def _other_curve(self, removed: Counts, added: Counts, alone: bool) -> RenyiCurve:
+        """The Rényi curve, where it may beat the pair or is alone, as the pair took too much work; else infinity."""
         try:
-            return self.curve(removed, added) if self.curve_beats_pair else NO_CURVE
+            return self.curve(removed, added) if alone or self.curve_beats_pair else NO_CURVE
         except NotCovered:
             return NO_CURVE
 
     def _log_delta(self, epsilon: float, tolerance: float, *, attacks: bool = True) -> tuple[float, float, str]:
         low, high, route = -math.inf, -math.inf, "pair"
-        for _, removed, added in self.neighbours():
-            try:
-                pair = self.pair(removed, added)
-            except NotCovered:
-                a, b, route = -math.inf, self.curve(removed, added).log_delta(epsilon=epsilon), "Rényi"
-            else:
-                a, b = pair.log_delta(epsilon, tolerance)
-                members = self._members(removed, added)
-                if members != (pair,):
-                    members = members if attacks else ()
-                    ends = [self._clear(member.log_delta(epsilon, tolerance)[0], member) for member in members]
-                    a = max(ends, default=-math.inf)
-                    a, b = agreed_log_delta(a, min(b, self._other_curve(removed, added).log_delta(epsilon=epsilon)))
-                else:
-                    a = self._clear(a, pair)
+        for share, _, removed, added in self._directions():
+            with part(share):
+                a, b, route = self._log_delta_of(removed, added, epsilon, tolerance, attacks, route)
             a, b = known((a, b))
             low, high = max(low, a), max(high, b)
         return low, high, route
 
+    def _log_delta_of(
+        self, removed: Counts, added: Counts, epsilon: float, tolerance: float, attacks: bool, route: str
+    ) -> tuple[float, float, str]:
+        """Bounds in one direction, and the route."""
+        try:
+            pair = self.pair(removed, added)
+        except NotCovered:
+            return -math.inf, self.curve(removed, added).log_delta(epsilon=epsilon), "Rényi"
+        found = attempt(lambda: pair.log_delta(epsilon, tolerance), None)
+        a, b = found or (-math.inf, 0.0)
+        members = self._members(removed, added)
+        if found is not None and members == (pair,):
+            return self._clear(a, pair), b, route
+        a = -math.inf
+        for member in members if attacks else ():
+            a = max(a, self._clear(attempt(lambda m=member: m.log_delta(epsilon, tolerance)[0], -math.inf), member))
+        other = self._other_curve(removed, added, found is None)
+        return *agreed_log_delta(a, min(b, other.log_delta(epsilon=epsilon))), route
+
+    @asked
     def renyi(self, *, orders: Iterable[float]) -> np.ndarray:
         """Upper bounds on the Rényi divergence at each order >= 1 (1 is Kullback-Leibler, inf the max divergence).
 
@@ -317,6 +343,7 @@ class Mechanism(ABC):
             attained=all(curve.attained for curve in curves), mirrored=all(curve.mirrored for curve in curves)
         )
 
+    @asked
     def tradeoff(self, *, false_positive_rate: float) -> Bound:
         """The least false negative rate of any attacker at this false positive rate (null: the record is absent).
 
@@ -326,7 +353,8 @@ class Mechanism(ABC):
         """
         rate = number("tradeoff", "0 <= false_positive_rate <= 1", 0.0, 1.0, false_positive_rate=false_positive_rate)
         (low, high), route = complement(rate), "pair"
-        for name, removed, added in self.neighbours():
+        done: list[tuple[Pair, tuple[Pair, ...]]] = []
+        for share, name, removed, added in self._directions():
             try:
                 pair = self.pair(removed, added)
             except NotCovered:
@@ -335,11 +363,15 @@ class Mechanism(ABC):
                 low, route = (low if name == "add" else min(low, curve.tradeoff(false_positive_rate=rate))), "Rényi"
                 continue
             members = self._members(removed, added, alone=False)
-            a, b = profile_to_tradeoff((pair.swap() if name == "add" else pair).profile(), rate)
-            if members != (pair,):
-                found = [profile_to_tradeoff((m.swap() if name == "add" else m).profile(), rate) for m in members]
-                b = min((upper for _, upper in found), default=complement(rate)[1])
-            a, b = known((a, b))
+            tested = pair.swap() if name == "add" else pair
+            if (tested, members) in done:  # a pair that is its own mirror image is the same in both directions
+                continue
+            with part(share):
+                a, b = known(_tradeoff(tested, rate))
+                if members != (pair,):
+                    found = [_tradeoff(m.swap() if name == "add" else m, rate)[1] for m in members]
+                    b = min(found, default=complement(rate)[1])
+            done.append((tested, members))
             low, high = min(low, a), min(high, b)
         return Bound(low, high, "false negative rate", relation=self.relation, route=route)
 
@@ -359,6 +391,11 @@ class Mechanism(ABC):
         from hush.questions.statement import statement
 
         return statement(self, delta=delta, unit=unit)
+
+
+def _tradeoff(pair: Pair, rate: float) -> Interval:
+    """Bounds on the least false negative rate; where that takes too much work, what holds always."""
+    return attempt(lambda: profile_to_tradeoff(pair.profile(), rate), (0.0, complement(rate)[1]))
 
 
 def _tolerance(tolerance: float) -> float:

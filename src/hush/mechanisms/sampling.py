@@ -91,7 +91,7 @@ class OneSample(Scheme):
         return True
 
     def applied(self, mechanism: Mechanism) -> Mechanism:
-        return Sampled(self.fitting(mechanism), self)
+        return Sampled(mechanism, self)
 
     def fitting(self, mechanism: Mechanism) -> Mechanism:
         """The mechanism, if what it promises holds on such a sample."""
@@ -158,7 +158,9 @@ class Sampled(Mechanism):
     relation: Relation = field(init=False)
 
     def __post_init__(self) -> None:
-        object.__setattr__(self, "relation", self.inner.relation)
+        if not isinstance(self.scheme, OneSample):
+            raise InvalidParameter("Sampled", "a scheme that draws one sample", scheme=self.scheme)
+        object.__setattr__(self, "relation", self.scheme.fitting(self.inner).relation)
 
     def pair(self, removed: Counts, added: Counts) -> Pair:
         return self.scheme.pair(self.inner, removed, added)

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import math
 from dataclasses import dataclass
-from functools import lru_cache
 from typing import ClassVar
 
 import numpy as np
@@ -22,11 +21,12 @@ from hush.mechanisms.leaf import Leaf
 from hush.mechanisms.mechanism import Counts, Step, settled
 from hush.numerics.bessel import log_masses, log_ratios
 from hush.numerics.law import Array
+from hush.numerics.work import remembered, room
 
 CUT = 1e-290
 """Mass beyond the table is charged as if it revealed everything; deltas as small as this get no lower bound."""
 
-MOST = 2e6
+MOST = 2e5
 """Past this order times shift the sum is too long, and the bound of Agarwal, Kairouz, Liu 2021 stands for it."""
 
 
@@ -115,6 +115,7 @@ def _outcomes(variance: float, shift: int, order: float, depth: float) -> tuple[
     """
     top = int(60 + 12 * math.sqrt(variance) + 2 * shift)
     while True:
+        room(2 * top + shift, 10 if shift > 64 else 6 + shift / 4)
         ratio = _ratios(variance, top + shift)
         log_f = log_masses(variance, ratio)
         x = np.arange(-top, top + 1)
@@ -129,6 +130,6 @@ def _outcomes(variance: float, shift: int, order: float, depth: float) -> tuple[
         top *= 2
 
 
-@lru_cache(maxsize=64)
+@remembered(64)
 def _ratios(variance: float, count: int) -> Array:
     return log_ratios(variance, count)

@@ -294,6 +294,7 @@ class FromPair(Leaf):
         for name in ("remove", "add"):
             if not isinstance(getattr(self, name), Pair):
                 raise InvalidParameter("FromPair", "hush.curves.pair.Pair values", **{name: getattr(self, name)})
+            getattr(self, name).checked()
         checked_relation("FromPair", self.relation)
 
     @classmethod

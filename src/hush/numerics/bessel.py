@@ -8,6 +8,7 @@ import numpy as np
 from scipy import special
 
 from hush.numerics.law import Array
+from hush.numerics.work import room
 
 
 def log_ratios(variance: float, count: int) -> Array:
@@ -17,6 +18,7 @@ def log_ratios(variance: float, count: int) -> Array:
     [-0.359859068, -0.836723306]
     """
     start = count + 30 + int(6 * math.sqrt(variance))
+    room(start, 20)
     ratio = variance / (2 * start + math.hypot(2 * start, variance)) * 2
     ratios = np.empty(count)
     for k in range(start, 0, -1):

@@ -7,6 +7,7 @@ import math
 import numpy as np
 
 from hush.numerics.law import UNIT, Array
+from hush.numerics.work import spend
 
 ENTRIES = 1 << 15
 """Entries of one block of rows: what stays in a processor's cache."""
@@ -71,6 +72,7 @@ def _block(n: Array, log_terms: Array, log_rest: float, side: int) -> Array:
     """Some rows of increasing n, each to its own end."""
     column = n[:, None]
     j = np.arange(2.0, float(n[-1]) + 1)
+    spend(12 * len(n) * len(j))
     if n[-1] <= SMALL:
         exponent, error = _from_factorials(n.astype(int), len(j))
     else:

@@ -10,6 +10,7 @@ from __future__ import annotations
 
 import math
 from dataclasses import dataclass
+from functools import cached_property
 
 import numpy as np
 
@@ -27,16 +28,13 @@ from hush.numerics.orders import (
     log_markov,
     markov_exponent,
 )
+from hush.numerics.work import Exhausted, spend
 
 MOST_WORK = 1e7
 """Terms that one line may sum before it gives up."""
 
 
 _SOONER = 2.0 ** np.arange(-12, 0.5, 0.5)
-
-
-class Exhausted(Exception):
-    """The line would take more work than it is worth; another engine should answer."""
 
 
 class Line:
@@ -166,14 +164,22 @@ class Line:
             return 1 / s, 1 / (s + 1)
         h, offset = self.lattice
         gap = h - math.fmod(math.fmod(epsilon - offset, h) + h, h)
-        first = h * np.exp(-s * gap)
-        return -first / np.expm1(-s * h), -first * math.exp(-gap) / np.expm1(-(s + 1) * h)
+        mass, discount = self._ladder
+        first = np.exp(-s * gap)
+        return first * mass, first * math.exp(-gap) * discount
+
+    @cached_property
+    def _ladder(self) -> tuple[Array, Array]:
+        """The sum over all steps of the lattice, for the transforms of 1 and of e^{-v}."""
+        h = self.lattice[0] if self.lattice else 1.0
+        return -h / np.expm1(-self.s * h), -h / np.expm1(-(self.s + 1) * h)
 
     def delta(self, epsilon: float) -> Sample:
         """delta(eps) with its error and its slope, on a log-scale of their own."""
         c, right, period = self.route.c, self.route.right, self.period
         log_scale = self.value - c * epsilon
         mass, discount = self._kernel(epsilon)
+        spend(20 * len(self.y))
         turned = self.phi * np.exp(1j * self.y * (self.mean - epsilon))
         terms = turned * (mass - discount)
         value, slope = float(terms.real.sum()), -float((turned * discount).real.sum())

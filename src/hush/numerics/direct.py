@@ -14,6 +14,7 @@ import numpy as np
 
 from hush.numerics.grid import Bracket, LatticeLaw, Source, discretise, dot, meeting, support
 from hush.numerics.law import Array
+from hush.numerics.work import room, spend
 
 
 @dataclass(frozen=True, eq=False)
@@ -34,6 +35,7 @@ class Convolved:
     def log_delta(self, epsilon: float, side: int) -> float:
         """Bound on log delta(epsilon) from one side: -1 below, +1 above."""
         start = int(np.searchsorted(self.losses, epsilon, side="right"))
+        spend(3 * (len(self.losses) - start))
         gap = self.losses[start:] - epsilon
         value = (dot(self.mass[start:], -np.expm1(-gap)) + side * 1e-310) * (1 + side * 1e-10)
         if side > 0 or epsilon <= self.sure:
@@ -66,6 +68,8 @@ def convolve(laws: Sequence[tuple[LatticeLaw, int]], step: float, points: int) -
 
 def _joined(a: LatticeLaw, b: LatticeLaw, step: float, points: int) -> LatticeLaw:
     """The law of the sum; what lies past so many points goes to the last and to infinity, its P- and Q-mass kept."""
+    room(len(a.mass) + len(b.mass), 4)
+    spend(len(a.mass) * len(b.mass) / 20)
     mass = np.convolve(a.mass, b.mass)
     infinite = a.at_infinity * (float(b.mass.sum()) + b.at_infinity) + float(a.mass.sum()) * b.at_infinity
     if len(mass) > points:
@@ -84,6 +88,8 @@ def direct_bracket(sources: Sequence[Source], size: int, log_cut: float, ceiling
     """
     ranges = [support(source, log_cut) for source in sources]
     least = sum(s.times * low for s, (low, _) in zip(sources, ranges, strict=True))
+    if not ceiling > least:  # every sum exceeds it
+        ceiling = math.inf
     ranges = [(low, min(high, ceiling - least + low)) for low, high in ranges]
     widest = max(1e-12, *(high - low for low, high in ranges))
     count = sum(s.times for s in sources)

@@ -16,9 +16,16 @@ import numpy as np
 from scipy import fft
 
 from hush.numerics.law import UNIT, Array
+from hush.numerics.work import room, spend
 
 Tails = Callable[[Array], tuple[Array, Array, Array, Array]]
 """losses -> P(L > l), Q(L > l), P(L <= l), Q(L <= l)."""
+
+
+FINER = 4.0
+"""A lattice of the atoms' own is met exactly where it is at most so much finer than the step; else every k-th point."""
+MEETING = 2_000
+"""Atoms that a lattice is made to meet at the most, the heaviest: where the others fall is charged, as always."""
 
 
 def dot(a: Array, b: Array) -> float:
@@ -71,6 +78,7 @@ def discretise(
     as a lump they keep their P- and Q-mass, see LatticeLaw.
     """
     anchor = source.anchor - 1e-9 * step
+    room((high - low) / step, 20)
     first = math.floor((low - anchor) / step) - 1
     last = max(math.ceil((high - anchor) / step), first + 2) + 1
     edges = anchor + step * np.arange(first, last + 1)
@@ -125,6 +133,7 @@ def _contract(left: Array, right: Array, shrink: float) -> Array:
     growth = 1 / shrink
     rounded = np.zeros(len(left), dtype=bool)
     for attempt in range(40):
+        spend(5 * len(left))
         near = np.where(rounded, left + right * shrink, left)
         far = np.where(rounded, 0.0, right)
         mass = np.zeros(len(left) + 3)  # one empty point on either side
@@ -167,6 +176,7 @@ class Composed:
         """Bound on log delta(epsilon) from one side: -1 below, +1 above."""
         start = int(np.searchsorted(self.losses, epsilon, side="right"))
         stop = int(np.searchsorted(self.losses, epsilon + 60 / max(self.tilt, 1e-12)))
+        spend(stop - start)
         gap = self.losses[start:stop] - epsilon
         weight = np.exp(-self.tilt * gap) * -np.expm1(-gap)
         value = dot(self.tilted[start:stop], weight)
@@ -182,6 +192,7 @@ class Composed:
 
 def compose(laws: Sequence[tuple[LatticeLaw, int]], step: float, tilt: float, size: int) -> Composed:
     """Sum the lattice laws by one FFT of the laws tilted by e^{tilt L}; Chernoff bounds what falls outside."""
+    room(size, 10 + 15 * len(laws))
     tilted = [Slanted.of(law, n, step, tilt) for law, n in laws]
     spectrum = np.zeros(size // 2 + 1, dtype=complex)
     for part in tilted:
@@ -230,6 +241,7 @@ class Slanted:
 
     @classmethod
     def of(cls, law: LatticeLaw, times: int, step: float, tilt: float) -> Slanted:
+        spend(6 * len(law.mass))
         losses = law.first + step * np.arange(len(law.mass))
         exponent = np.log(np.maximum(law.mass, 1e-320)) + tilt * losses
         top = float(exponent.max())
@@ -256,6 +268,7 @@ def _outside(tilted: Sequence[Slanted], mean: float, half: float, step: float) -
     total = 0.0
     for sign in (1.0, -1.0):
         best = 0.0
+        spend(30 * sum(len(p.losses) for p in tilted))
         for order in sign * np.geomspace(0.5, 64, 10) / max(deviation, step):
             log_moment = 0.0
             for p in tilted:
@@ -316,13 +329,15 @@ def meeting(sources: Sequence[Source], step: float) -> float:
         return step
     lattices = {s.lattice for s in sources if len(s.losses) > 1}
     if len(lattices) == 1 and (lattice := lattices.pop()):
-        return lattice / math.ceil(lattice / step)
+        return lattice / math.ceil(lattice / step) if lattice > step / FINER else lattice * math.floor(step / lattice)
     if len(gaps) == 1 and len(gaps[0][0]) == 2:
         gap = float(np.abs(gaps[0][0]).max())
         return gap / math.ceil(gap / step)
     steps = step * (1 - np.arange(500) / 2000)
-    places = np.concatenate([g for g, _ in gaps])[:, None] / steps
     weights = np.concatenate([w for _, w in gaps])
+    heaviest = np.argsort(-weights, kind="stable")[:MEETING]
+    weights, places = weights[heaviest], np.concatenate([g for g, _ in gaps])[heaviest, None] / steps
+    room(places.size, 2)
     missed = weights @ (places - np.floor(places + 1e-9)) * steps
     return float(steps[int(np.argmin(missed))])
 

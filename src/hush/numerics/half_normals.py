@@ -9,6 +9,7 @@ import numpy as np
 
 from hush.numerics.exponentials import gauss, log_two, logistic
 from hush.numerics.law import MOST_CELLS, Array, Cells, Nodes, cell_slack
+from hush.numerics.work import room, spend
 
 BEYOND = 13.0
 """How far past the last possible mode the half-line is laid out."""
@@ -60,6 +61,7 @@ class HalfNormals:
 
         The slope is -x + power d share(x) with a share that rises, so its extremes are at the two ends.
         """
+        room(self._end(power) / (2 * half), 20)
         count = math.ceil(self._end(power) / (2 * half))
         middle = (2 * np.arange(count) + 1) * half
         low, high = middle - 2.125 * half, middle + 2.125 * half
@@ -107,6 +109,7 @@ class HalfNormals:
         bend = 1 + abs(power) * self.distance**2 / 4
         end = self._end(power)
         coarse = np.linspace(0.0, end, min(max(4000, math.ceil(2 * end)), 1_000_000) + 1)
+        spend(5 * len(coarse))
         density = self._log_density(coarse, power)
         inside = np.flatnonzero(density > density.max() - 25)
         first, last = max(inside[0] - 1, 0), min(inside[-1] + 1, len(coarse) - 1)

@@ -9,13 +9,13 @@ from __future__ import annotations
 
 import math
 from dataclasses import dataclass
-from functools import lru_cache
 
 import numpy as np
 
 from hush.numerics.law import UNIT, Array
 from hush.numerics.lognormal_mean import LognormalMean
 from hush.numerics.upper_tail import crossing
+from hush.numerics.work import remembered, spend
 
 DIGITS = 36.0
 """-log of the trapezoid error relative to the integral of |f|."""
@@ -66,6 +66,7 @@ class Hyperbola:
     def put(self, excess: Array) -> tuple[Array, Array, Array]:
         """E(K - S)_+ over its scale at each excess K - 1, its error, and the log of the scale."""
         excess = np.atleast_1d(np.asarray(excess, dtype=float))
+        spend(50 * len(excess) * len(self.middle.z))
         line, sizes = self.middle, self.middle.log_size(excess)
         scale = sizes.max(axis=1)
         weight = np.full(len(line.z), self.step / math.pi)
@@ -171,7 +172,7 @@ def log_decay(law: LognormalMean, z: Array, lean: float) -> Array:
     return np.where(along > 0, law.count * (turns / law.spread) ** 2 / 2 + log_value, 1e4).min(axis=1)
 
 
-@lru_cache(maxsize=256)
+@remembered(256)
 def contour(law: LognormalMean, band: int) -> Hyperbola:
     """The contour for one band of strikes: doubling distances above the mean, equal steps of log K below it."""
     width = law.width

@@ -13,6 +13,8 @@ from typing import Any, Protocol, TypeAlias
 
 import numpy as np
 
+from hush.numerics.work import room, spend
+
 Array: TypeAlias = Any
 """A numpy array of floats, or of complex numbers where the docstring says so."""
 
@@ -107,6 +109,8 @@ class Tilted:
         step = float(y[1] - y[0]) if len(y) > 1 else 0.0
         inner = max(1, math.isqrt(len(y)))
         outer = -(-len(y) // inner)
+        room((inner + outer) * len(centred), 8)
+        spend(len(y) * len(centred) / 8)
         fine, fine_rest = _turn(np.arange(inner)[:, None] * (step * centred))
         coarse, coarse_rest = _turn((float(y[0]) + inner * step * np.arange(outer))[:, None] * centred)
         total = (coarse * self.weight) @ fine.T + (coarse_rest @ self.weight)[:, None] + fine_rest @ self.weight
@@ -162,6 +166,7 @@ class Envelope:
         """
         if self.wrong > 0.5:
             return np.ones(len(y))
+        room(len(y) * len(self.loss), 3)
         offset = self.loss - self.median
         distance = np.abs(offset)
         far = float(y.max()) + radius
@@ -239,6 +244,7 @@ class Law:
 
     def tilt(self, c: float, *, reach: float = 0.0, accuracy: float = 38.0) -> Tilted:
         """Tilt by e^{cL}; good for E_c e^{iyL} with |y| <= reach, to a relative error of about e^-accuracy."""
+        room(self.cost(c, reach, accuracy), 20)
         parts = [piece.nodes(c, reach, accuracy) for piece in self.pieces]
         occupied = self.masses > 0
         losses, masses = self.losses[occupied], self.masses[occupied]
@@ -289,6 +295,7 @@ class Law:
         log_weight = np.concatenate([np.log(self.masses[occupied]) + c * losses, *(p.log_weight for p in parts)])
         top = float(log_weight.max())
         weight = np.exp(log_weight - top)
+        spend(20 * len(weight))
         total = float(weight.sum())
         weight /= total
         fill = np.zeros(len(losses))
@@ -308,6 +315,7 @@ class Law:
         occupied = self.masses > 0
         loss = np.concatenate([self.losses[occupied], *(p[0] for p in parts)])
         log_base = np.concatenate([np.log(self.masses[occupied]), *(p[1] for p in parts)])
+        room(len(tilts) * len(loss), 4)
         exponent = log_base + tilts[:, None] * loss
         top = exponent.max(axis=1)
         weight = np.exp(exponent - top[:, None])

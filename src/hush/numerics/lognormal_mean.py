@@ -16,6 +16,7 @@ import numpy as np
 
 from hush.numerics.law import UNIT, Array
 from hush.numerics.logspace import log1p
+from hush.numerics.work import room
 
 REACH = 12.0
 """Deviations beyond the centre that are summed: the normal density is e^-73 there."""
@@ -46,6 +47,7 @@ class LognormalMean:
         lines = Lines.of(w, np.abs(np.angle(w)) if angle is None else angle, self.spread, self.count)
         x, a = lines.x, self.spread
         v = np.exp(a * x - a * a / 2)
+        room(len(w) * len(x), 30)
         log_weight = math.log(lines.step / math.sqrt(2 * math.pi)) - x * x / 2
         turn = np.copysign(lines.shift, w.imag) if angle is None else lines.shift
         weight = np.exp(log_weight + (lines.shift**2 / 2)[:, None] + 1j * turn[:, None] * x)
@@ -73,6 +75,7 @@ class LognormalMean:
         lines = Lines.of(w.astype(complex), np.zeros(len(w)), self.spread, self.count, turned=False)
         x, a = lines.x, self.spread
         v = np.exp(a * x - a * a / 2)
+        room(len(w) * len(x), 8)
         weight = lines.step / math.sqrt(2 * math.pi) * np.exp(-x * x / 2)
         plain = w >= LARGE
         argument = np.where(plain, 0.0, w)[:, None] - w[:, None] * v

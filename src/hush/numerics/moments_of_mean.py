@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import math
-from functools import lru_cache
 
 import numpy as np
 from scipy import special
@@ -11,6 +10,7 @@ from scipy import special
 from hush.numerics.binomial import log_pmf
 from hush.numerics.law import UNIT, Array
 from hush.numerics.lognormal_mean import LognormalMean
+from hush.numerics.work import remembered, spend
 
 HIGHEST = 3e5
 """Largest order of the bounds for small spreads; the work grows with it."""
@@ -18,7 +18,7 @@ LARGEST_WHOLE = 256
 """Whole orders that are computed; the work grows with the square."""
 
 
-@lru_cache(maxsize=64)
+@remembered(64)
 def log_whole_moments(law: LognormalMean, largest: int = LARGEST_WHOLE) -> Array:
     """log E S^k for k = 0 .. largest.
 
@@ -45,7 +45,7 @@ def log_whole_moments(law: LognormalMean, largest: int = LARGEST_WHOLE) -> Array
     return np.logaddexp(0.0, excess)
 
 
-@lru_cache(maxsize=64)
+@remembered(64)
 def high_moments(law: LognormalMean, orders: int = 32) -> tuple[Array, Array]:
     """Whole orders far past those, and upper bounds on log E S^k there, for small spreads.
 
@@ -63,6 +63,7 @@ def high_moments(law: LognormalMean, orders: int = 32) -> tuple[Array, Array]:
     k = np.unique(np.geomspace(2, max(largest, 3.0), orders).astype(int))
     found = []
     for order in k.tolist():
+        spend(30 * order)
         b = np.arange(2.0, order + 1)
         growth = law.spread**2 * b * (b - 1) / 2
         log_growth = np.where(growth < 30, np.log(np.expm1(np.minimum(growth, 30.0))), growth)
@@ -97,6 +98,7 @@ def _exponential(size: int, times: int) -> Array:
 def _product(first: Array, second: Array) -> Array:
     """log of the coefficients of a product of two series with positive coefficients."""
     size = len(first)
+    spend(8 * size * size)
     place = np.arange(size)
     table = np.where(place[:, None] >= place, first[None, :] + second[place[:, None] - place], -math.inf)
     top = table.max(axis=1)
@@ -105,7 +107,7 @@ def _product(first: Array, second: Array) -> Array:
         return safe + np.log(np.exp(table - safe[:, None]).sum(axis=1))
 
 
-@lru_cache(maxsize=4096)
+@remembered(4096)
 def log_negative_moment(law: LognormalMean, order: float) -> tuple[float, float]:
     """Bounds on log E S^-order for real order > 0.
 

@@ -4,13 +4,14 @@ from __future__ import annotations
 
 import math
 from dataclasses import dataclass, replace
-from functools import cached_property, lru_cache
+from functools import cached_property
 from itertools import pairwise
 
 import numpy as np
 from scipy import special
 
 from hush.numerics.law import FARTHEST, MOST_CELLS, NEGLIGIBLE, Array, Cells, Nodes, cell_slack
+from hush.numerics.work import remembered, room, spend
 
 
 @dataclass(frozen=True)
@@ -120,6 +121,7 @@ class Normals:
 
     def _lattice(self, regions: list[tuple[float, float]], step: float) -> Array:
         """Points a step apart that cover the regions; an end lies half a step past the last of them."""
+        room(sum(b - a for a, b in regions) / step, 4 * len(self.above + self.below))
         start, most = (self.end - step / 2, 0) if self.end < math.inf else (0.0, math.inf)
         numbers = [
             np.arange(math.floor((a - start) / step), min(math.ceil((b - start) / step), most) + 1) for a, b in regions
@@ -218,9 +220,14 @@ class Normals:
             scan.extend(p + w * _FINE for p, w in narrow)
             x = np.unique(np.concatenate([*scan, [high]]))
             x = x[x <= self.end]
+        if not len(x):
+            raise FloatingPointError("floats so far out are farther apart than the places to look at")
+        spend(4 * len(x) * len(self.above + self.below))
         density = (1 + tilt) * _log_mixture(self.above, x) - tilt * _log_mixture(self.below, x) - 0.5 * x * x
         peak = float(density.max())
         inside = (density > peak - FARTHEST).nonzero()[0]
+        if not len(inside):
+            raise FloatingPointError("the tilted density is so large that floats do not tell where it falls")
         breaks = (inside[1:] - inside[:-1] > 1).nonzero()[0].tolist()
         starts = [0, *(k + 1 for k in breaks)]
         ends = [*breaks, len(inside) - 1]
@@ -314,8 +321,9 @@ def _posterior(mixture: tuple[tuple[float, float], ...], x: Array) -> tuple[Arra
     return mean, np.einsum("jk,jk->k", (shifts[:, None] - mean) ** 2, share)
 
 
-@lru_cache(maxsize=64)
+@remembered(64)
 def _log_unit_mass(spacing: float) -> float:
     """-log of the sum of exp(-x^2/2) over the multiples x of the spacing."""
+    room(80 / spacing, 2)
     count = math.ceil(40 / spacing)
     return -math.log(float(np.exp(-0.5 * (spacing * np.arange(-count, count + 1)) ** 2).sum()))

@@ -16,6 +16,7 @@ from scipy import special
 from hush.numerics.binomial import excess, log_pmf, pmf_slack, window
 from hush.numerics.law import UNIT, Array
 from hush.numerics.logspace import log1p
+from hush.numerics.work import room
 
 Interval = tuple[float, float]
 
@@ -125,6 +126,7 @@ def _windowed(
     both = top[1] + bottom[1]
     share = top[1] / both
     low, high = window(count, min(both, 1.0), log_cut) if both < 1 - 1e-12 else (count, count)
+    room(high - low, 100)  # an incomplete beta function takes half a microsecond
     outer = np.arange(low, high + 1, dtype=float)
     weight = np.exp(log_pmf(count, both, outer)) if high > low else np.ones(1)
     error = pmf_slack(count, both, outer) if high > low else np.zeros(1)
@@ -132,6 +134,7 @@ def _windowed(
     if 0 < spare < 1 - 1e-12:
         first = window(count - high, spare, log_cut)[0]
         last = window(count - low, spare, log_cut)[1]
+        room((last - first) * len(outer), 150)
         inner = np.arange(first, last + 1, dtype=float)
         rest = np.maximum(count - outer, 0.0)[:, None]
         weight = weight[:, None] * np.exp(log_pmf(rest, spare, inner))
@@ -292,6 +295,7 @@ class _Line:
 
     def spectrum(self, y: Array) -> Array:
         """(M(c+iy)/M(c))^n / (c+iy)^2."""
+        room(len(y) * len(self.values), 15)
         angle = y[:, None] * self.values
         half = np.sin(angle / 2)
         square = angle * angle

@@ -12,13 +12,13 @@ from __future__ import annotations
 import math
 from collections.abc import Callable
 from dataclasses import dataclass
-from functools import lru_cache
 
 import numpy as np
 
 from hush.numerics.law import UNIT, Array
 from hush.numerics.lognormal_mean import LognormalMean
 from hush.numerics.logspace import log1p
+from hush.numerics.work import remembered, spend
 
 DIGITS = 36.0
 ROOM = 0.5
@@ -46,6 +46,7 @@ def log_jump(law: LognormalMean, rho: Array) -> tuple[Array, Array]:
     step = 2 * math.pi * BEND / (DIGITS + 4 + growth)
     reach = 7.5 / math.sqrt(max(float(mass.min()), 0.5)) + 0.5
     p = step * np.arange(-math.ceil(reach / step), math.ceil(reach / step) + 1)
+    spend(50 * len(p) * len(rho))
     terms, exponents = _bell(a, rho, saddle, p + 0j)
     top = exponents.real.max(axis=1)
     scaled = terms * np.exp(exponents - top[:, None])
@@ -168,7 +169,7 @@ class Crossing:
         return up + down, np.minimum(up_error + down_error + tail, 1e290), scale
 
 
-@lru_cache(maxsize=128)
+@remembered(128)
 def crossing(law: LognormalMean, low: float, high: float) -> Crossing | None:
     """Both sums for strikes with K - 1 from low to high, on the best ray; None where there is none."""
     excess = np.array([low, high])

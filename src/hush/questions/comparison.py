@@ -14,6 +14,7 @@ from hush.curves.shuffled import ShuffledPair, clone_closed_form
 from hush.errors import HushError, NotCovered
 from hush.mechanisms.mechanism import Counts, Mechanism
 from hush.numerics.rounding import rounded_down, rounded_up
+from hush.numerics.work import question
 
 TOLERANCE = 1e-6
 
@@ -80,7 +81,8 @@ def compare(mechanism: Mechanism, log_delta: float) -> list[Row]:
 
 def _answer(ask: Ask) -> str:
     try:
-        return ask()
+        with question():
+            return ask()
     except HushError as reason:
         return f"does not apply: {reason}"
     except Exception as failure:

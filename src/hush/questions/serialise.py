@@ -167,24 +167,7 @@ def _as_pair(value: object) -> FinitePair:
     losses, mass = (np.array([as_number(x) for x in as_list(given[name])]) for name in ("losses", "mass"))
     ends = as_number(given["at_infinity"]), as_number(given["at_minus_infinity"])
     lattice = None if given["lattice"] is None else as_number(given["lattice"])
-    if len(losses) != len(mass) or not np.all(np.isfinite(losses)) or not np.all(np.diff(losses) >= 0):
-        refuse("finite losses in increasing order, each with its mass", losses=len(losses), mass=len(mass))
-    if not (np.all(mass > 0) and min(ends) >= 0):
-        refuse("masses above 0", least=float(min(*mass.tolist(), *ends)))
-    pair = FinitePair(losses, mass, ends[0], ends[1], lattice)
-    for side, total in (("P", mass.sum() + ends[0]), ("Q", pair.q_mass.sum() + ends[1])):
-        if not abs(float(total) - 1) < 1e-6:
-            refuse(f"masses that sum to 1 under {side}", total=float(total))
-    if lattice is not None and not _on_lattice(losses, lattice):
-        refuse("losses on the lattice that is given", lattice=lattice)
-    return pair
-
-
-def _on_lattice(losses: np.ndarray, lattice: float) -> bool:
-    if not 0 < lattice < np.inf:
-        return False
-    steps = (losses - losses[:1]) / lattice
-    return bool(np.all(np.abs(steps - np.rint(steps)) <= 1e-9 * (1 + steps)))
+    return FinitePair(losses, mass, ends[0], ends[1], lattice)
 
 
 def _sequence(parts: list[tuple[Mechanism, int]]) -> Mechanism:
