@@ -30,5 +30,5 @@ def test_the_bar_shows_the_plan_and_the_public_loss() -> None:
             on_step=show,
         )
     text = screen.getvalue()
-    assert f"epsilon {plan.epsilon:.4g} at delta 0.001 (whole plan)" in text
+    assert f"epsilon {plan.bound.reported(4)} at delta 0.001 (whole plan)" in text
     assert "public loss" in text and "4/4" in text

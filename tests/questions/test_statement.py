@@ -142,3 +142,8 @@ def test_a_plan_shows_the_interval() -> None:
     )
     assert plan.bound == plan.mechanism.epsilon(delta=1e-5)
     assert "epsilon = 6.57298 (certified: 6.34146 to 6.57298) at delta" in str(plan)
+
+
+def test_a_table_of_compositions_shows_the_interval() -> None:
+    text = str(hush.compositions(hush.Gaussian(1.0).on(hush.ShuffledBatches(steps=10)), times=[2], delta=1e-5))
+    assert "6.3414 to 6.573" in text

@@ -12,7 +12,7 @@ from typing import Any
 import hush
 from hush import releases
 from hush.errors import InvalidParameter
-from hush.numerics.rounding import rounded_down, rounded_up
+from hush.numerics.rounding import rounded_down
 from hush.questions.strict_json import from_number
 from hush.releases.histogram import read_category
 from hush.releases.query import Query
@@ -115,7 +115,8 @@ def _progress() -> Iterator[Progress | None]:
 def _spent(arguments: Namespace, found: Targeted) -> str:
     sampled = f"after sampling at rate {arguments.sample:g}" if arguments.sample is not None else "on all records"
     unit = f", for up to {arguments.max_contributions} records of one {arguments.unit}" if arguments.unit else ""
-    return f"{rounded_up(found.bound.upper, 7)} at delta {arguments.delta:g}, {sampled}{unit}"
+    spent = found.bound.reported(7).removeprefix("= ")
+    return f"{spent} at delta {arguments.delta:g}, {sampled}{unit}"
 
 
 def _text(arguments: Namespace, found: Targeted, release: hush.releases.Release) -> str:

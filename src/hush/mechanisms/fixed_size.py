@@ -177,7 +177,7 @@ class WithoutReplacement(FixedSize):
     >>> from hush import Gaussian, Relation
     >>> step = Gaussian(2.0).on(WithoutReplacement(size=100, population=10_000))
     >>> step.under(Relation.REPLACE).repeat(1000).epsilon(delta=1e-5)
-    Bound(epsilon=1.83 to 2.2, lower=1.828236..., upper=2.198909..., delta=1e-05)
+    Bound(epsilon=1.82 to 2.2, lower=1.828236..., upper=2.198909..., delta=1e-05)
     """
 
     def __post_init__(self) -> None:

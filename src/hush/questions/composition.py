@@ -7,6 +7,7 @@ from collections.abc import Callable, Iterable
 from dataclasses import dataclass
 from functools import cache
 
+from hush.curves.bound import Bound
 from hush.curves.convert import advanced_composition
 from hush.curves.renyi import RenyiCurve
 from hush.errors import NotCovered
@@ -14,6 +15,7 @@ from hush.mechanisms.checks import count, number
 from hush.mechanisms.compose import Repeat, Sequence
 from hush.mechanisms.mechanism import Mechanism, require
 from hush.mechanisms.stated import ApproxDP
+from hush.numerics.rounding import rounded_down, rounded_up
 from hush.questions.drawing import Axis, Chart, Line, Stroke
 
 METHODS = ("basic", "advanced", "optimal homogeneous", "optimal heterogeneous", "zCDP", "Rényi", "exact")
@@ -49,6 +51,11 @@ class Compared:
     lower: float
     upper: float
 
+    def __str__(self) -> str:
+        upper = rounded_up(self.upper, 5)
+        far = self.lower > 0 and Bound(self.lower, self.upper).wide
+        return f"{rounded_down(self.lower, 5)} to {upper}" if far else upper
+
 
 @dataclass(frozen=True)
 class Compositions:
@@ -70,15 +77,15 @@ class Compositions:
 
     def upper(self, method: str, times: int) -> float:
         """The epsilon that a method gives for a count."""
-        return next(row.upper for row in self.rows if (row.method, row.times) == (method, times))
+        return self._row(method, times).upper
+
+    def _row(self, method: str, times: int) -> Compared:
+        return next(row for row in self.rows if (row.method, row.times) == (method, times))
 
     def table(self) -> list[list[str]]:
-        """A head, then one row for each count; numbers rounded up."""
-        from hush.numerics.rounding import rounded_up
-
+        """A head, then one row for each count; numbers rounded up, with the lower end where that is far off."""
         head = ["times", *self.methods]
-        body = [[str(k), *(rounded_up(self.upper(m, k), 5) for m in self.methods)] for k in self.times]
-        return [head, *body]
+        return [head, *([str(k), *(str(self._row(m, k)) for m in self.methods)] for k in self.times)]
 
     def __str__(self) -> str:
         table = self.table()
