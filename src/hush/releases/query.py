@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from abc import ABC, abstractmethod
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import lru_cache
 from typing import TYPE_CHECKING, Any, ClassVar
 
@@ -13,7 +13,7 @@ from hush.mechanisms.checks import number
 from hush.mechanisms.fixed_size import FixedSize
 from hush.mechanisms.mechanism import Mechanism
 from hush.mechanisms.sampling import OneSample, Poisson, Scheme
-from hush.randomness.source import Source, source_or_secure
+from hush.randomness.source import Source, Words, source_or_secure
 from hush.releases.boundary import sealed
 from hush.releases.release import Interval, Release
 
@@ -46,6 +46,21 @@ class Answer:
     value: Any
     noise_interval: Interval | None
     total_interval: Interval | None
+
+
+class Bits(Source):
+    """A source that remembers what went wrong in it, which no record can show."""
+
+    def __init__(self, source: Source) -> None:
+        self._source, self.private = source, source.private
+        self.fault: BaseException | None = None
+
+    def words(self, count: int) -> Words:
+        try:
+            return self._source.words(count)
+        except BaseException as fault:
+            self.fault = fault
+            raise
 
 
 class Query(ABC):
@@ -99,8 +114,14 @@ class Query(ABC):
         return Release(found.value, mechanism, found.noise_interval, found.total_interval, run.source.private)
 
     def sealed_answer(self, run: Run) -> Answer:
-        """The answer; what goes wrong on the way to it is told without a value."""
-        return sealed(lambda: self.answer(run), who=type(self).__name__, rule=ANSWERED, query=type(self).__name__)
+        """The answer; what goes wrong on the way to it is told without a value, but for a fault of the random bits."""
+        bits, who = Bits(run.source), type(self).__name__
+        try:
+            return sealed(lambda: self.answer(replace(run, source=bits)), who=who, rule=ANSWERED, query=who)
+        except InvalidParameter:
+            if bits.fault is None:
+                raise
+        raise bits.fault
 
     def on(self, scheme: Scheme) -> OnSample:
         """The same on a secret random sample, which is drawn when it runs.
