@@ -32,8 +32,8 @@ def memory(**roots: object) -> Memory:
     Attributes of objects, entries of containers, variables of functions, and what a class or a global name holds
     where the code is one's own. Code of Python, torch and installed packages is not looked into; their objects are.
 
-    >>> memory(model={"seen": [1.0, 2.0]})
-    {'model': 'dict 1', 'model[0]': 'str', ...
+    >>> memory(model=[1.0, "two"])
+    {'model': 'list 2', 'model[1]': "str 'two'", 'model[0]': 'float 1.0'}
     """
     found: Memory = {}
     seen: dict[int, object] = {}  # they are kept alive, so that no two have the same number
@@ -54,8 +54,8 @@ def memory(**roots: object) -> Memory:
 
 
 def difference(one: Memory, other: Memory) -> str | None:
-    """A place at which two memories differ, by names of attributes alone; None if there is none."""
-    for path in one.keys() | other.keys():
+    """A place at which two memories differ, by names of attributes and never of keys; None if there is none."""
+    for path in (*one, *other):
         if path not in one or path not in other or not _equal(one[path], other[path]):
             return path.split("[")[0].replace("'", "")
     return None
@@ -128,14 +128,15 @@ def _of_object(value: Any) -> Iterator[tuple[str, object]]:
     if isinstance(value, list | tuple | deque) or (isinstance(value, np.ndarray) and value.ndim):
         yield from ((f"[{place}]", entry) for place, entry in enumerate(value))
     if isinstance(value, Mapping) and not isinstance(value, MappingProxyType):
-        for place, (key, entry) in enumerate(value.items()):
-            yield f"[{place}]", key
-            yield (f".{key}" if isinstance(key, str) and key.isidentifier() else f"[{place}]"), entry
+        for place, pair in enumerate(value.items()):
+            yield from ((f"[{place}]", part) for part in pair)
     for name, entry in getattr(value, "__dict__", {}).items():
-        inner = name in ("_parameters", "_buffers", "_modules") and isinstance(value, nn.Module)
-        yield ("" if inner else f".{name}"), entry
+        if name in ("_parameters", "_buffers", "_modules") and isinstance(value, nn.Module):
+            yield from ((f".{inner}", part) for inner, part in dict(entry).items())
+        else:
+            yield f".{name}", entry
     if isinstance(value, torch.jit.ScriptModule):
-        yield "", dict(value.named_buffers(recurse=False))
+        yield from ((f".{name}", part) for name, part in value.named_buffers(recurse=False))
     for kind in type(value).__mro__:
         names = kind.__dict__.get("__slots__", ())
         for name in (names,) if isinstance(names, str) else names:
