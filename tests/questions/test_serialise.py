@@ -228,6 +228,8 @@ def test_times_must_be_whole() -> None:
         ({"at_minus_infinity": -0.1}, "masses above 0"),
         ({"lattice": 0.7}, "on the lattice"),
         ({"lattice": 0.0}, "on the lattice"),
+        ({"lattice": 1e-12}, "on the lattice"),
+        ({"mass": [(1 - 9e-7) / (1 + math.e), (1 - 9e-7) * math.e / (1 + math.e)]}, "sum to 1 under P"),
         ({"losses": {}}, "a list"),
         ({"extra": 1}, "exactly the fields"),
     ],

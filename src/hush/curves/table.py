@@ -17,6 +17,9 @@ from hush.errors import NotCovered
 from hush.numerics.grid import Summed
 from hush.numerics.law import Array
 
+SIZE = 1 << 15
+"""Points of a sketch: a table asks it at hundreds of epsilons."""
+
 
 @dataclass(frozen=True)
 class Sketch(Pair):
@@ -45,7 +48,7 @@ class Sketch(Pair):
     @cached_property
     def _composed(self) -> tuple[Summed, ...]:
         route = GridRoute(self.product.parts, self.product.laws)
-        return tuple(route.bracket(1 << 16, log_delta).upper for log_delta in (-1.0, -12.0, -26.0))
+        return tuple(route.bracket(SIZE, log_delta).upper for log_delta in (-1.0, -12.0, -26.0))
 
     def log_delta(self, epsilon: float, tolerance: float = 1e-4) -> Interval:
         upper = min(composed.log_delta(epsilon, 1) for composed in self._composed)

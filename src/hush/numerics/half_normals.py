@@ -112,6 +112,8 @@ class HalfNormals:
         spend(5 * len(coarse))
         density = self._log_density(coarse, power)
         inside = np.flatnonzero(density > density.max() - 25)
+        if not len(inside):
+            raise FloatingPointError("the tilted density is so large that floats do not tell where it falls")
         first, last = max(inside[0] - 1, 0), min(inside[-1] + 1, len(coarse) - 1)
         low, high = float(coarse[first]), float(coarse[last])
         step = max(min(0.04, 0.3 / math.sqrt(bend)) / fineness, (high - low) / MOST_CELLS)
