@@ -15,6 +15,7 @@ from hush.curves.product import Product
 from hush.curves.routes import QUICK, GridRoute, Parts
 from hush.curves.table import tabulate
 from hush.errors import NotCovered
+from hush.numerics.law import UNIT
 from hush.numerics.work import attempt
 
 NEAR = 1e-3
@@ -58,6 +59,8 @@ class Tabled:
         high = min(high, attempt(lambda: self._log_delta_from(1, epsilon, tolerance, cut), 0.0))
         if high - low > NEAR:
             high = min(high, attempt(lambda: self.cover.log_delta(epsilon, 1e-4)[1] if self.cover else 0.0, 0.0))
+        if high == 0:
+            high = min(high, attempt(lambda: self._added_log_delta(epsilon), 0.0))
         return agreed_log_delta(low, high)
 
     def _log_delta_from(self, side: int, epsilon: float, tolerance: float, cut: float) -> float:
@@ -78,7 +81,24 @@ class Tabled:
         if not high - low < NEAR * high:
             ask = lambda: self.cover.epsilon(log_delta, 1e-4)[1] if self.cover else math.inf  # noqa: E731
             high = min(high, attempt(ask, math.inf))
+        if high == math.inf:
+            high = attempt(lambda: self._added_epsilon(log_delta), math.inf)
         return agreed_epsilon(low, high)
+
+    def _added_epsilon(self, log_delta: float) -> float:
+        """Basic composition, where no table is to be had: epsilons and deltas add (Dwork et al. 2006, Thm 1)."""
+        share = log_delta - math.log(self._count)
+        return math.fsum(n * pair.epsilon(share, 1e-4)[1] for pair, n in self.parts) * (1 + 4 * UNIT)
+
+    def _added_log_delta(self, epsilon: float) -> float:
+        """The same for an epsilon that is shared equally."""
+        each = epsilon / self._count * (1 - 4 * UNIT)
+        logs = [math.log(n) + pair.log_delta(each, 1e-4)[1] for pair, n in self.parts]
+        return float(np.logaddexp.reduce(logs)) + 8 * UNIT
+
+    @property
+    def _count(self) -> int:
+        return sum(n for _, n in self.parts)
 
     def _epsilon_from(self, side: int, log_delta: float) -> float:
         """The bound from below (0) or from above (1)."""

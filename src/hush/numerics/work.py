@@ -22,8 +22,8 @@ import numpy as np
 
 from hush.errors import NotCovered
 
-QUESTION = 5e8
-"""Numbers that one question may touch, as most of them take about five nanoseconds: two to three seconds."""
+QUESTION = 8e8
+"""Numbers that one question may touch, as most of them take about five nanoseconds: two to four seconds."""
 CALL = 10_000
 """What a step costs besides the numbers it touches: a Python function with a few arrays takes 50 microseconds."""
 MOST = 0.75
