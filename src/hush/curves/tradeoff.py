@@ -40,17 +40,18 @@ def profile_to_tradeoff(log_delta: LogProfile, rate: float) -> Interval:
 def _ceiling(value: Callable[[float, int], float], best: float, width: float) -> float:
     """Upper bound on the supremum of a function concave in t = e^eps, known from both sides at five points.
 
-    Outside [a, b] it is below its value there, once the middle is certainly higher; inside, the chords of the
-    neighbouring intervals, prolonged, lie above it.
+    Right of b it is below its value there, once the middle is certainly higher; left of a it is below the chord from
+    the middle, prolonged; inside, the chords of the neighbouring intervals, prolonged, lie above it.
     """
     a, b = best - width, best + width
     at_a, at_b, middle = value(a, 0), value(b, 0), value(best, 1)
-    if not (middle >= at_a and middle >= at_b):
+    if not middle >= at_b:
         return math.inf
     ta, tb = math.exp(a), math.exp(b)
+    left = at_a + ta * max(0.0, at_a - middle) / (math.exp(best) - ta)
     rise = max(0.0, (at_a - value(a - width, 1)) / (ta - math.exp(a - width)))
     fall = max(0.0, (at_b - value(b + width, 1)) / (math.exp(b + width) - tb))
-    return min(at_a + rise * (tb - ta), at_b + fall * (tb - ta))
+    return max(left, min(at_a + rise * (tb - ta), at_b + fall * (tb - ta)))
 
 
 def _maximise(function: Callable[[float], float]) -> tuple[float, float]:

@@ -18,7 +18,7 @@ from hush.curves.renyi import RenyiCurve
 from hush.curves.several import Largest
 from hush.curves.tradeoff import profile_to_tradeoff
 from hush.errors import InvalidParameter, NotCovered
-from hush.mechanisms.checks import delta_in_range, number
+from hush.mechanisms.checks import number
 
 if TYPE_CHECKING:
     from hush.mechanisms.sampling import Scheme
@@ -185,8 +185,10 @@ class Mechanism(ABC):
         >>> hush.Gaussian(noise_multiplier=1.0).epsilon(delta=1e-5)
         Bound(epsilon=4.377178..., delta=1e-05)
         """
-        delta = delta_in_range("epsilon", delta)
+        delta = number("epsilon", "0 <= delta <= 1", 0.0, 1.0, delta=delta)
         tolerance = _tolerance(tolerance)
+        if delta == 1:  # which every mechanism meets
+            return Bound(0.0, 0.0, "epsilon", delta=delta, relation=self.relation, route="pair")
         log_delta = math.log(delta) if delta > 0 else -math.inf
         low, high, route = 0.0, 0.0, "pair"
         for _, removed, added in self.neighbours():
@@ -196,6 +198,7 @@ class Mechanism(ABC):
                 a, b, route = 0.0, self.curve(removed, added).epsilon_at(log_delta), "Rényi"
             else:
                 a, b = pair.epsilon(log_delta, tolerance, low)
+                b = pair.stated_epsilon(delta) if b == math.inf else b
                 members = self._members(removed, added)
                 known = [m for m in members if delta >= CUT_OFF or not m.cut]
                 if members != (pair,):
