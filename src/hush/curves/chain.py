@@ -9,6 +9,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass
+from fractions import Fraction
 from functools import cached_property, lru_cache
 
 import numpy as np
@@ -162,17 +163,20 @@ class _Chain:
         """All of the steps for sure: again its own mirror image, made of its upper half."""
         above, level = (loss > 0) & (self.widths > 0), loss == 0
         up, mass = loss[above][::-1], (self.widths[above] * np.exp(loss[above]))[::-1]
+        plain = len(self.slopes) <= 2
+        if plain:  # whole multiples of one epsilon, in the decimals that were written
+            unit = Fraction(repr(float(self.slopes[0])))
+            up = np.array([float(round(loss / float(unit)) * unit) for loss in up.tolist()])
         if top >= 1:
             return CERTAIN_LOSS
         rest = float(self.widths[level].sum())
-        plain = len(self.slopes) <= 2  # whole multiples of one epsilon
         return FinitePair(
             np.concatenate([-up[::-1], [0.0] if rest > 0 else [], up]),
             np.concatenate([(mass * np.exp(-up))[::-1], [rest] if rest > 0 else [], mass]),
             top,
             top,
             self.pair.lattice if plain else None,
-            0.0 if plain else BLUR,
+            0.0 if plain and top == 0 else BLUR,
         )
 
 

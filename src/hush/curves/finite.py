@@ -5,6 +5,7 @@ from __future__ import annotations
 import math
 from collections.abc import Sequence
 from dataclasses import dataclass
+from fractions import Fraction
 from functools import cached_property
 
 import numpy as np
@@ -61,7 +62,8 @@ class FinitePair(Pair):
         both = (p > 0) & (q > 0)
         ratio = (p[both] - q[both]) / q[both]
         losses = np.where(np.abs(ratio) < 0.5, np.log1p(np.maximum(ratio, -0.9)), np.log(p[both]) - np.log(q[both]))
-        return cls._sorted(losses, p[both], float(p[q == 0].sum()), float(q[p == 0].sum()), blur=BLUR)
+        losses, mass = _merged(losses, p[both])
+        return cls._sorted(losses, mass, float(p[q == 0].sum()), float(q[p == 0].sum()), blur=BLUR)
 
     @classmethod
     def _sorted(
@@ -160,15 +162,25 @@ class FinitePair(Pair):
         )
 
     def swap(self) -> FinitePair:
-        return FinitePair(
-            -self.losses[::-1],
-            self.q_mass[::-1].copy(),
-            self.at_minus_infinity,
-            self.at_infinity,
-            self.lattice,
-            self.blur,
-            self.cut,
-        )
+        """(Q, P); a mirror image that differs by rounding alone is the pair itself."""
+        losses, mass = -self.losses[::-1], self.q_mass[::-1].copy()
+        near = UNIT * 16 * (1 + float(np.abs(losses).max(initial=0.0)))
+        ends = self.at_infinity, self.at_minus_infinity
+        if (
+            abs(ends[0] - ends[1]) <= near * ends[0]
+            and np.allclose(losses, self.losses, rtol=near, atol=4 * UNIT)
+            and np.allclose(mass, self.mass, rtol=near, atol=0.0)
+        ):
+            return self
+        return FinitePair(losses, mass, ends[1], ends[0], self.lattice, self.blur, self.cut)
+
+    @property
+    def written_loss(self) -> Fraction | None:
+        return None if self.blur or not len(self.losses) else Fraction(repr(float(self.losses[-1])))
+
+    @property
+    def written_infinite(self) -> Fraction | None:
+        return None if self.blur else Fraction(repr(float(self.at_infinity)))
 
     def law(self) -> Law:
         rest = 1 - self.at_infinity
@@ -245,6 +257,14 @@ def _on_lattice(losses: Array, lattice: float) -> bool:
 
 CERTAIN_LOSS = FinitePair(np.empty(0), np.empty(0), 1.0, 1.0)
 """The pair that hides nothing."""
+
+
+def _merged(losses: Array, mass: Array) -> tuple[Array, Array]:
+    """Increasing losses, those that differ by rounding alone as one."""
+    order = np.argsort(losses, kind="stable")
+    losses, mass = losses[order], mass[order]
+    first = np.append(True, np.diff(losses) > 4 * UNIT * np.abs(losses[1:]))[: len(losses)]
+    return losses[first], np.add.reduceat(mass, np.flatnonzero(first)) if len(mass) else mass
 
 
 def _slope(t: Array, d: Array, i: int, j: int) -> float:

@@ -10,6 +10,7 @@ import math
 from abc import ABC, abstractmethod
 from collections.abc import Callable
 from dataclasses import dataclass
+from fractions import Fraction
 from functools import cache
 
 import numpy as np
@@ -63,6 +64,16 @@ def exact(value: float) -> Interval:
     return value, value
 
 
+def rounded_up(number: Fraction) -> float:
+    """The least float whose shortest decimals are not below the number.
+
+    >>> rounded_up(3 * Fraction("0.1"))
+    0.3
+    """
+    near = float(number)
+    return near if Fraction(repr(near)) >= number else math.nextafter(near, math.inf)
+
+
 class Pair(ABC):
     """A pair of distributions; subclasses give a few formulas, the rest is derived."""
 
@@ -70,6 +81,23 @@ class Pair(ABC):
     def infinite(self) -> float:
         """P-mass where Q has none: the loss is +infinity there."""
         return 0.0
+
+    @property
+    def written_loss(self) -> Fraction | None:
+        """The largest finite loss, where it was stated, in the decimals that were written: see error-budget.md."""
+        return None
+
+    @property
+    def written_infinite(self) -> Fraction | None:
+        """The infinite mass, in the same way."""
+        return None
+
+    def stated_epsilon(self, delta: float) -> float:
+        """The largest finite loss, where the infinite mass that was written is at most this delta; else infinity."""
+        loss, mass = self.written_loss, self.written_infinite
+        if loss is None or mass is None or mass > Fraction(repr(delta)):
+            return math.inf
+        return max(rounded_up(loss), 0.0)
 
     @property
     def cut(self) -> bool:

@@ -6,14 +6,16 @@ import math
 import sys
 from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass
+from fractions import Fraction
 from functools import cached_property
 from typing import TYPE_CHECKING
 
 import numpy as np
 
+from hush.curves.finite import CERTAIN_LOSS
 from hush.curves.mixed import Mixed
 from hush.curves.normal import NormalPair
-from hush.curves.pair import Interval, Pair, Share, agreed_epsilon, agreed_log_delta, exact
+from hush.curves.pair import Interval, Pair, Share, agreed_epsilon, agreed_log_delta, exact, rounded_up
 from hush.curves.renyi import ZERO, RenyiCurve
 from hush.curves.routes import FULL, QUICK, ContourRoute, DirectRoute, GridRoute, RenyiRoute, Route
 from hush.curves.several import Lowest
@@ -35,6 +37,10 @@ QUICK_LINE = 0.03
 """Share of the work for one line integral of many: one that converges takes a tenth of that."""
 DEEP = -40.0
 """Deltas below e^-40 need no digits in a profile that is compared with 1."""
+MOST_WRITTEN = 1000
+"""Powers of decimals get long: up to so many equal ones are multiplied as they were written."""
+ROOM = 1e-12
+"""Relative rounding error of a sum of equal losses, or of logs of masses."""
 NEAR = 5e-5
 LAST_RESORT = (DirectRoute, RenyiRoute)
 """Routes that are not asked where the interval is already this narrow."""
@@ -60,6 +66,8 @@ class Product(Pair):
                 for chosen in aligned([pair.alternatives for pair, _ in known])
             )
         known = [(pair.alternatives[0], times) for pair, times in known] if sum(n for _, n in known) > 1 else known
+        if any(pair.infinite >= 1 for pair, times in known if times > 0):
+            return CERTAIN_LOSS
         counts: dict[Pair, int] = {}
         square = 0.0
         for pair, times in known:
@@ -125,20 +133,22 @@ class Product(Pair):
 
     def log_delta(self, epsilon: float, tolerance: float = 1e-7) -> Interval:
         if not self.parts:
-            return exact(math.log(-math.expm1(epsilon))) if epsilon < 0 else (-math.inf, -math.inf)
+            return exact(_floor(epsilon))
         if not self.analytic:
-            low = max(self._best_single(epsilon), self._ends(epsilon)[0])
+            low = max(self._best_single(epsilon), _floor(epsilon))
             if epsilon > FARTHEST:
                 return low, self._tabled.log_delta(FARTHEST, tolerance, low)[1]
             return self._tabled.log_delta(epsilon, tolerance, low)
-        low, high = self._finite_log_delta(epsilon, tolerance)
-        if self._log_finite == 0:
-            return low, high
-        floor = math.log(self.infinite)
-        return (
-            min(float(np.logaddexp(floor, self._log_finite + low)) - 4 * UNIT, 0.0),
-            min(float(np.logaddexp(floor, self._log_finite + high)) + 4 * UNIT, 0.0),
-        )
+        return self._with_infinite(epsilon, *self._finite_log_delta(epsilon, tolerance))
+
+    def _with_infinite(self, epsilon: float, low: float, high: float) -> Interval:
+        """Bounds for the whole from those of the finite part."""
+        if self._log_finite < 0:
+            certain, slack = math.log(self.infinite), 4 * UNIT
+            low = min(float(np.logaddexp(certain, self._log_finite + low)) - slack, 0.0)
+            high = min(float(np.logaddexp(certain, self._log_finite + high)) + slack, 0.0)
+        floor = _floor(epsilon)
+        return (low, high) if floor <= low else agreed_log_delta(floor, high)
 
     @cached_property
     def routes(self) -> tuple[Route, ...]:
@@ -191,28 +201,57 @@ class Product(Pair):
         except NotCovered:
             return False
 
+    @property
+    def written_loss(self) -> Fraction | None:
+        """20 times 0.1 is 2, which floats miss."""
+        total = Fraction(0)
+        for pair, n in self.parts:
+            loss = pair.written_loss
+            if loss is None:
+                return None
+            total += n * loss
+        return total
+
+    @property
+    def written_infinite(self) -> Fraction | None:
+        """What stays finite multiplies."""
+        finite = Fraction(1)
+        for pair, n in self.parts:
+            mass = pair.written_infinite
+            if mass is None or n > MOST_WRITTEN:
+                return None
+            finite *= (1 - mass) ** n
+        return 1 - finite
+
     @cached_property
     def largest_loss(self) -> float:
         """The largest finite loss of the whole, infinity where it has none."""
+        written = self.written_loss
+        if written is not None:
+            return rounded_up(written)
         top = sum(n * (_largest_atom(pair.law()) if pair.infinite else pair.max_loss) for pair, n in self.parts)
         return top + 4 * UNIT * abs(top)
 
     @property
     def max_loss(self) -> float:
         """Losses add."""
+        return math.inf if self.infinite else max(self.largest_loss if self.analytic else self._added_loss, 0.0)
+
+    @property
+    def _added_loss(self) -> float:
         top = sum(n * pair.max_loss for pair, n in self.parts)
-        return math.inf if self.infinite else max(top + 4 * UNIT * abs(top), 0.0)
+        return top + 4 * UNIT * abs(top)
 
     def _ends(self, epsilon: float) -> Interval:
-        """What is known without work: 0 past the largest loss, 1 - delta <= E e^{-b(L - eps)} far below the mean."""
-        low, high = -math.inf, 0.0
-        if epsilon < 0:
-            low = math.log(-math.expm1(epsilon))
-        if not self.analytic:
-            return low, high
+        """What is known of the finite part without work: 0 past the largest loss, what its atom has below that, and
+        1 - delta <= E e^{-b(L - eps)} far below the mean. Given that the loss is finite, Q-mass may exceed 1."""
+        low, high = _floor(epsilon - self._log_finite), 0.0
         if epsilon >= self.largest_loss:
             return -math.inf, -math.inf
         laws = self.laws
+        place, log_mass = self._top_atom
+        if epsilon < place:
+            low = max(low, log_mass + math.log(-math.expm1(epsilon - place)))
         mean = sum(n * law.cumulants(np.array([1e-6]), 8.0)[1][0] for law, n in laws)
         if epsilon < mean:
             for b in (0.5, 0.25, 0.1):
@@ -227,14 +266,21 @@ class Product(Pair):
             return 0.0, 0.0
         if not self.analytic:
             return self._tabled.epsilon(log_delta)
-        target = log_delta
-        if self._log_finite < 0:
-            rest = math.exp(log_delta) - self.infinite
-            if abs(rest) <= 64 * UNIT * self.infinite * (1 + abs(log_delta)):  # rounding decides: say nothing
-                return 0.0, math.inf
-            if rest < 0:
-                return math.inf, math.inf
-            target = math.log(rest) - self._log_finite if rest > 0 else -math.inf
+        if self._log_finite == 0:
+            return self._finite_epsilon(log_delta, tolerance, floor)
+        rest = math.exp(log_delta) - self.infinite
+        blur = 64 * UNIT * self.infinite * (1 + abs(log_delta))
+        if rest < -blur:
+            return math.inf, math.inf
+        low, high = self._finite_epsilon(math.log(rest + blur) - self._log_finite, tolerance, floor)
+        if blur <= ROOM * rest:
+            return low, high
+        if rest <= blur:  # rounding decides whether there is an answer
+            return low, math.inf
+        return low, self._finite_epsilon(math.log(rest - blur) - self._log_finite, tolerance, floor)[1]
+
+    def _finite_epsilon(self, target: float, tolerance: float, floor: float) -> Interval:
+        """Epsilon of the finite part, given that the loss is finite."""
         top = max(self.largest_loss, 0.0)
         if target < -1e300:
             return top, top
@@ -242,7 +288,11 @@ class Product(Pair):
             return 0.0, top
         if attempt(lambda: self._negligible(target), False):
             return 0.0, 0.0
-        low, high = 0.0, top
+        place, log_mass = self._top_atom
+        low = max(place + math.log(-math.expm1(target - log_mass)), 0.0) if target < log_mass else 0.0
+        high = top
+        if high - low <= tolerance * high < math.inf:
+            return agreed_epsilon(low, high)
         for route in self.routes:
             if isinstance(route, LAST_RESORT) and high - low < NEAR * high < math.inf:
                 continue
@@ -255,6 +305,16 @@ class Product(Pair):
             a, b = attempt(ask, (0.0, math.inf))
             low, high = max(low, a), min(high, b)
         return agreed_epsilon(low, high)
+
+    @cached_property
+    def _top_atom(self) -> tuple[float, float]:
+        """The largest loss, rounded down, and a lower bound on the log of its P-mass, given that the loss is finite."""
+        if any(law.pieces or not law.masses.any() for law, _ in self.laws):
+            return -math.inf, -math.inf
+        tops = [(float(law.losses.max()), law.masses[law.losses == law.losses.max()].sum(), n) for law, n in self.laws]
+        place = sum(n * loss for loss, _, n in tops)
+        log_mass = sum(n * math.log(mass) for _, mass, n in tops if mass > 0)
+        return place - ROOM * abs(place), log_mass - ROOM * abs(log_mass)
 
     def _negligible(self, log_delta: float) -> bool:
         """Whether delta(0) is certainly below: total variations add; and Pinsker, sqrt(KL/2)."""
@@ -278,11 +338,17 @@ class Product(Pair):
         return max(attempt(lambda p=pair: p.log_delta(epsilon)[0], -math.inf) for pair, _ in self.parts)
 
     def profile(self) -> Callable[[float], Interval]:
-        """The profile for many epsilons at once: few losses, or where the contour fails, are put on a lattice once."""
-        if not self.analytic or self.infinite or common_lattice(self.laws):
+        """The profile for many epsilons at once: few losses, or where the contour fails, are put on a lattice once.
+
+        So are many, if they are atoms beside a certain loss: no line integral of theirs converges quickly.
+        """
+        if not self.analytic or common_lattice(self.laws):
             return super().profile()
-        if self.count <= FEW:
+        atoms = all(not law.pieces for law, _ in self.laws)
+        if self.count <= FEW or (self.infinite and atoms):
             return self._on_lattices(1 << 16)
+        if self.infinite:
+            return super().profile()
         at: list[Callable[[float], Interval]] = []
 
         def line(epsilon: float) -> Interval:
@@ -305,10 +371,12 @@ class Product(Pair):
         brackets = [route.bracket(size, log_delta) for log_delta in (-0.5, -3.0, -12.0, -26.0)]
 
         def bounds(epsilon: float) -> Interval:
-            floor = math.log(-math.expm1(epsilon)) if epsilon < 0 else -math.inf
+            if epsilon >= self.largest_loss:
+                return self._with_infinite(epsilon, -math.inf, -math.inf)
+            floor = _floor(epsilon - self._log_finite)
             ends = [bracket.log_delta(epsilon) for bracket in brackets]
             high = max(min(high for _, high in ends), floor)
-            return min(max(floor, *(low for low, _ in ends)), high), high
+            return self._with_infinite(epsilon, min(max(floor, *(low for low, _ in ends)), high), high)
 
         return bounds
 
@@ -317,6 +385,11 @@ class Product(Pair):
         from hush.curves.tabled import Tabled
 
         return Tabled(self.parts)
+
+
+def _floor(epsilon: float) -> float:
+    """log of 1 - e^eps: what delta is at the least."""
+    return math.log(-math.expm1(epsilon)) if epsilon < 0 else -math.inf
 
 
 def aligned(choices: Sequence[tuple[Pair, ...]]) -> list[tuple[Pair, ...]]:

@@ -71,19 +71,21 @@ def _cost(epsilon: float, rate: float) -> float:
 def _ceiling(value: Callable[[float, int], float], best: float, width: float) -> float:
     """Upper bound on the supremum of a function concave in t = e^eps, known from both sides at five points.
 
-    Outside [a, b] it is below its value there, once the middle is certainly higher; inside, the chords of the
-    neighbouring intervals, prolonged, lie above it. t is counted in units of e^best.
+    Right of b it is below its value there, once the middle is certainly higher; left of a it is below the chord from
+    the middle, prolonged; inside, the chords of the neighbouring intervals, prolonged, lie above it. t is counted in
+    units of e^best.
     """
     a, b = best - width, best + width
     before, behind = a - width, b + width
     at_a, at_b, middle = value(a, 0), value(b, 0), value(best, 1)
-    if not (middle >= at_a and middle >= at_b):
+    if not middle >= at_b:
         return math.inf
     t_before, ta, tb, t_behind = (math.exp(e - best) for e in (before, a, b, behind))
+    left = ta * max(0.0, at_a - middle) / (1 - ta)
     rise = max(0.0, (at_a - value(before, 1)) / (ta - t_before))
     fall = max(0.0, (at_b - value(behind, 1)) / (t_behind - tb))
-    # differences of t have lost three digits at the smallest width
-    return min(at_a + rise * (tb - ta) * (1 + 1e-11), at_b + fall * (tb - ta) * (1 + 1e-11))
+    room = 1 + 1e-11  # differences of t have lost three digits at the smallest width
+    return max(at_a + left * room, min(at_a + rise * (tb - ta) * room, at_b + fall * (tb - ta) * room))
 
 
 def _maximise(function: Callable[[float], float]) -> tuple[float, float]:

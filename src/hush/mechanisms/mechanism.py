@@ -18,7 +18,7 @@ from hush.curves.renyi import RenyiCurve
 from hush.curves.several import Largest
 from hush.curves.tradeoff import complement, profile_to_tradeoff
 from hush.errors import InvalidParameter, NotCovered
-from hush.mechanisms.checks import delta_in_range, number
+from hush.mechanisms.checks import number
 from hush.numerics.work import asked, attempt, part
 
 if TYPE_CHECKING:
@@ -206,13 +206,14 @@ class Mechanism(ABC):
         >>> hush.Gaussian(noise_multiplier=1.0).epsilon(delta=1e-5)
         Bound(epsilon=4.377178..., delta=1e-05)
         """
-        delta = delta_in_range("epsilon", delta)
+        delta = number("epsilon", "0 <= delta <= 1", 0.0, 1.0, delta=delta)
         tolerance = _tolerance(tolerance)
-        log_delta = math.log(delta) if delta > 0 else -math.inf
+        if delta == 1:  # which every mechanism meets
+            return Bound(0.0, 0.0, "epsilon", delta=delta, relation=self.relation, route="pair")
         low, high, route = 0.0, 0.0, "pair"
         for share, _, removed, added in self._directions():
             with part(share):
-                a, b, route = self._epsilon(removed, added, log_delta, tolerance, low, route)
+                a, b, route = self._epsilon(removed, added, delta, tolerance, low, route)
             a, b = known((a, b))
             low, high = max(low, a), max(high, b)
         if route == "pair" and low == 0 and high > 0:
@@ -225,17 +226,19 @@ class Mechanism(ABC):
         return [(1 / (len(all_) - place), *neighbour) for place, neighbour in enumerate(all_)]
 
     def _epsilon(
-        self, removed: Counts, added: Counts, log_delta: float, tolerance: float, floor: float, route: str
+        self, removed: Counts, added: Counts, delta: float, tolerance: float, floor: float, route: str
     ) -> tuple[float, float, str]:
         """Bounds in one direction, and the route; below the floor an upper bound will do."""
+        log_delta = math.log(delta) if delta > 0 else -math.inf
         try:
             pair = self.pair(removed, added)
         except NotCovered:
             return 0.0, self.curve(removed, added).epsilon_at(log_delta), "Rényi"
         found = attempt(lambda: pair.epsilon(log_delta, tolerance, floor), None)
         a, b = found or (0.0, math.inf)
+        b = pair.stated_epsilon(delta) if b == math.inf else b
         members = self._members(removed, added)
-        usable = [m for m in members if log_delta >= math.log(CUT_OFF) or not m.cut]
+        usable = [m for m in members if delta >= CUT_OFF or not m.cut]
         if found is None or members != (pair,):
             a = 0.0
             for member in usable:

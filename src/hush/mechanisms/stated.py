@@ -17,7 +17,7 @@ from hush.curves.renyi import ZERO, RenyiCurve
 from hush.curves.renyi_sampling import poisson_sample
 from hush.curves.several import Largest
 from hush.errors import InvalidParameter, NotCovered
-from hush.mechanisms.checks import checked_relation, delta_in_range, number, positive
+from hush.mechanisms.checks import checked_relation, number, positive
 from hush.mechanisms.leaf import Leaf
 from hush.mechanisms.mechanism import Counts, Mechanism, Step, settled
 from hush.mechanisms.promised import Points, Promised
@@ -27,6 +27,10 @@ AS_STATED = "the stated guarantee holds"
 
 def _epsilon(who: str, value: object) -> float:
     return number(who, "0 <= epsilon <= 500", 0.0, 500.0, epsilon=value)
+
+
+def _delta(value: object) -> float:
+    return number("ApproxDP", "0 <= delta <= 1", 0.0, 1.0, delta=value)
 
 
 @dataclass(frozen=True)
@@ -90,7 +94,7 @@ class ApproxDP(Promised):
             raise InvalidParameter("ApproxDP", "either epsilon and delta or points", epsilon=epsilon, delta=delta)
         if not len(given):
             raise InvalidParameter("ApproxDP", "at least one point", points=points)
-        checked = sorted({(_epsilon("ApproxDP", e), delta_in_range("ApproxDP", d)) for e, d in given})
+        checked = sorted({(_epsilon("ApproxDP", e), _delta(d)) for e, d in given})
         object.__setattr__(self, "points", tuple(checked))
         object.__setattr__(self, "relation", checked_relation("ApproxDP", relation))
 
@@ -308,7 +312,7 @@ class FromPair(Leaf):
                 raise InvalidParameter("FromPair", "probabilities", **{name: values}) from None
             if array.ndim != 1 or not len(array) or not np.all(array >= 0) or not abs(float(array.sum()) - 1) < 1e-9:
                 raise InvalidParameter("FromPair", "probabilities that are >= 0 and sum to 1", **{name: values})
-            arrays.append(array / array.sum())
+            arrays.append(array / math.fsum(array))
         if len(arrays[0]) != len(arrays[1]):
             raise InvalidParameter(
                 "FromPair", "as many outcomes under p as under q", p=len(arrays[0]), q=len(arrays[1])

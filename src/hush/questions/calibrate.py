@@ -81,16 +81,14 @@ def _target(epsilon: object, delta: object, advantage: object, width: float) -> 
     if advantage is not None:
         if epsilon is not None or delta is not None:
             raise InvalidParameter("calibrate", rule, epsilon=epsilon, delta=delta, advantage=advantage)
-        return _Advantage(_share("advantage", advantage))
+        rule = "0 < advantage < 1"
+        return _Advantage(number("calibrate", rule, 0.0, 1.0, low_open=True, high_open=True, advantage=advantage))
     if epsilon is None or delta is None:
         raise InvalidParameter("calibrate", rule, epsilon=epsilon, delta=delta, advantage=advantage)
     rule = "0 < epsilon < infinity"
     limit = number("calibrate", rule, 0.0, math.inf, low_open=True, high_open=True, epsilon=epsilon)
-    return _Epsilon(limit, _share("delta", delta), width)
-
-
-def _share(name: str, value: object) -> float:
-    return number("calibrate", f"0 < {name} < 1", 0.0, 1.0, low_open=True, high_open=True, **{name: value})
+    part = number("calibrate", "0 <= delta < 1", 0.0, 1.0, high_open=True, delta=delta)
+    return _Epsilon(limit, part, width) if part > 0 else _Pure(limit, width)
 
 
 class _Target(Protocol):
@@ -132,6 +130,25 @@ class _Epsilon:
 
     def bound(self, mechanism: Mechanism) -> Bound:
         return mechanism.epsilon(delta=self.delta, tolerance=self.tolerance)
+
+
+@dataclass(frozen=True)
+class _Pure:
+    """Seeks on epsilon itself, at delta 0: the largest loss."""
+
+    limit: float
+    tolerance: float
+
+    @property
+    def limit_position(self) -> float:
+        return math.log(self.limit)
+
+    def position(self, mechanism: Mechanism) -> float:
+        largest = self.bound(mechanism).upper
+        return math.log(largest) if largest > 0 else -math.inf
+
+    def bound(self, mechanism: Mechanism) -> Bound:
+        return mechanism.epsilon(delta=0.0, tolerance=self.tolerance)
 
 
 @dataclass(frozen=True)
