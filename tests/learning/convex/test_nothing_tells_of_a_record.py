@@ -124,7 +124,11 @@ def test_entries_of_a_table_in_other_models(name: str, entry: str, capsys: pytes
     check(name, (rows, odd), (np.delete(rows, 5, axis=0), np.delete(labels, 5)), capsys)
 
 
-@pytest.mark.parametrize("row", [[1.0], [1.0] * 4, [], 7.0, None, "secret", Hostile(), [[1.0], [2.0], [3.0]]], ids=repr)
+@pytest.mark.parametrize(
+    "row",
+    [[1.0], [1.0] * 4, [], 7.0, None, "secret", Hostile(), [[1.0], [2.0], [3.0]]],
+    ids=lambda row: type(row).__name__,
+)
 @pytest.mark.parametrize("place", [0, 5])
 def test_rows_of_a_list(row: Any, place: int, capsys: pytest.CaptureFixture[str]) -> None:
     rows, labels = table()
