@@ -122,7 +122,7 @@ class FixedSize(OneSample):
         one = exactly(1)
         if alone and len(weights) == 2 and self.unlisted(1) == 0 and inner.likened(1, True) == (inner.pair(one, one),):
             return (inner.pair(one, one).mix_both(weights[1]),)
-        hit = math.fsum(weights[1:])
+        hit = min(math.fsum(weights[1:]), 1.0)
         # either of the two may be the one that is like the others
         found = [side for pair in inner.likened(1, False) for side in _both(pair.mix(hit))]
         for ask in (lambda: _both(inner.copies(weights)), lambda: inner.attained(weights, weights, False)):

@@ -32,6 +32,9 @@ NONE: Counts = (1.0,)
 NO_CURVE = RenyiCurve.constant(math.inf)
 """Where nothing is known of a Rényi divergence."""
 
+FIRST = 0.65
+"""Share of the work for all directions but the last: what the first makes often serves the next, too."""
+
 IDENTITY = Product(())
 """The pair of two equal distributions."""
 
@@ -202,7 +205,7 @@ class Mechanism(ABC):
     def _directions(self) -> list[tuple[float, str, Counts, Counts]]:
         """The neighbours, each with its share of the work that is left."""
         known = list(self.neighbours())
-        return [(1 / (len(known) - place), *neighbour) for place, neighbour in enumerate(known)]
+        return [(1.0 if place == len(known) - 1 else FIRST, *neighbour) for place, neighbour in enumerate(known)]
 
     def _epsilon(
         self, removed: Counts, added: Counts, log_delta: float, tolerance: float, floor: float, route: str
