@@ -16,6 +16,7 @@ from hush.curves.convert import (
     renyi_to_tradeoff,
 )
 from hush.curves.convert_optimal import renyi_to_epsilon_optimal, renyi_to_log_delta_optimal
+from hush.curves.finite import FinitePair
 
 POINTS = [(2.0, 0.1), (1.5, 2.0), (20.0, 0.3), (3.0, 5.0), (100.0, 0.01), (1.01, 3.0), (8.0, 1e-4), (1000.0, 0.5)]
 
@@ -106,3 +107,17 @@ def test_max_divergence_is_pure_differential_privacy() -> None:
     assert curve.log_delta(epsilon=1.0) == -math.inf
     assert curve.optimal_log_delta(epsilon=1.0) == -math.inf
     assert renyi_to_tradeoff(math.inf, 1.0, 0.05) == pytest.approx(1 - math.e * 0.05)
+
+
+@pytest.mark.parametrize("reach", [1e-12, 1e-9, 1e-6, 1e-3, 1.0])
+def test_tables_of_narrow_profiles_keep_their_digits(reach: float) -> None:
+    """A table's mean loss counts n times in a composition: points a billionth apart must not make one of rounding."""
+    epsilons = reach * np.linspace(-1.1, 1.1, 301)
+    for share in (0.0, 1e-3):
+        deltas = -np.expm1(np.minimum(epsilons, 0.0)) + share * reach * np.exp(-np.abs(epsilons) / reach)
+        pair = FinitePair.from_profile(epsilons, deltas)
+        assert float(pair.mass.sum()) + pair.at_infinity == pytest.approx(1.0, abs=1e-13)
+        assert float(pair.q_mass.sum()) + pair.at_minus_infinity == pytest.approx(1.0, abs=1e-13)
+        # all but the atom at 0 is what exceeds max(1 - t, 0)
+        apart = np.abs(pair.losses) > 1e-3 * reach
+        assert float(pair.mass[apart].sum()) <= 5 * share

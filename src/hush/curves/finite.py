@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from fractions import Fraction
 from functools import cached_property
@@ -15,11 +15,13 @@ from hush.curves.renyi import RenyiCurve
 from hush.curves.renyi_families import finite
 from hush.errors import InvalidParameter
 from hush.numerics.law import UNIT, Array, Law
-from hush.numerics.work import spend
+from hush.numerics.work import attempt, part, spend
 
 BLUR = 16 * UNIT
 SHORT, EXCESS = 1e-10, 1e-9
 """How far the masses of a stated pair may be from 1: what rounding makes of them, and a table that was rounded up."""
+TABLE = 0.8
+"""Share of the work that is left for making a table; the rest is for composing it."""
 MOST_STEPS = 1_000_000
 """Steps of a lattice from the least loss to the largest: a finer one is none."""
 
@@ -84,19 +86,23 @@ class FinitePair(Pair):
 
         Left of the points it runs to (0, 1); right of them it stays level (mass at +infinity).
         """
-        t = np.concatenate([[0.0], np.exp(epsilons)])
-        d = np.concatenate([[1.0], np.minimum.accumulate(np.asarray(deltas, dtype=float))])
-        spend(100 * len(t))
+        epsilons = np.asarray(epsilons, dtype=float)
+        deltas = np.minimum.accumulate(np.asarray(deltas, dtype=float))
+        # what exceeds max(1 - t, 0), and differences of t as such: the slopes of near points keep their digits
+        excess = np.maximum(deltas + np.expm1(np.minimum(epsilons, 0.0)), 0.0)
+        spend(100 * len(epsilons))
         hull: list[int] = []
-        for k in range(len(t)):
-            while len(hull) >= 2 and _slope(t, d, hull[-2], hull[-1]) >= _slope(t, d, hull[-1], k):
+        for k in range(len(epsilons)):
+            while hull and _turns_down(epsilons, excess, [*hull[-2:], k]):
                 hull.pop()
             hull.append(k)
-        t, d, eps = t[hull], d[hull], np.concatenate([[-math.inf], epsilons])[hull]
-        slopes = np.append(np.diff(d) / np.diff(t), 0.0)
-        mass = np.maximum(np.diff(slopes), 0.0) * t[1:]
+        epsilons, excess = epsilons[hull], excess[hull]
+        rise, kink = _chords(epsilons, excess)
+        t, bend = np.exp(epsilons), np.diff(np.append(rise, 0.0)) - np.diff(np.append(kink, 0.0))
+        mass = np.maximum(bend, 0.0) * t
         keep = mass > 0
-        return cls._sorted(eps[1:][keep], mass[keep], float(d[-1]), max(0.0, 1.0 + float(slopes[0])))
+        top, bottom = float(deltas[hull[-1]]), max(0.0, float(rise[0] + 1 - kink[0]))
+        return cls._sorted(epsilons[keep], mass[keep], top, bottom)
 
     def checked(self) -> FinitePair:
         """Finite losses in order with masses above 0, of total 1 under P and under Q, on the lattice that is named."""
@@ -222,7 +228,8 @@ class FinitePair(Pair):
             value = self.at_infinity + float((self.mass[past] * -np.expm1(-gap[past])).sum())
             rounding = UNIT * (8 + float((self.mass[past] * (np.abs(self.losses[past]) + abs(epsilon))).sum()) / value)
             ends.append(math.log(value) + side * min(8 * rounding, 1.0))
-        return ends[0], min(ends[1], 0.0)
+        high = min(ends[1], 0.0)
+        return min(ends[0], high), high
 
     @property
     def max_loss(self) -> float:
@@ -248,6 +255,23 @@ class FinitePair(Pair):
         )
 
 
+def sampled(delta: Callable[[float], float], epsilons: Array) -> Array:
+    """Upper bounds at these epsilons, from coarse to fine: where its share of the work is done, the rest is left at 1.
+
+    A point at 1 lies above the line that joins its neighbours, so it does not matter: the table is coarser, not wrong.
+    """
+    found = np.ones(len(epsilons))
+    apart = 1 << max(len(epsilons) - 1, 1).bit_length()
+    first = [len(epsilons) - 1, 0]
+    order = dict.fromkeys(
+        [*first, *(k for e in range(apart.bit_length()) for k in range(0, len(epsilons), apart >> e))]
+    )
+    with part(TABLE):
+        for k in order:
+            found[k] = attempt(lambda e=float(epsilons[k]): delta(e), 1.0)
+    return found
+
+
 def _on_lattice(losses: Array, lattice: float) -> bool:
     if not 0 < lattice < math.inf or (len(losses) and not (losses[-1] - losses[0]) / lattice <= MOST_STEPS):
         return False
@@ -267,8 +291,21 @@ def _merged(losses: Array, mass: Array) -> tuple[Array, Array]:
     return losses[first], np.add.reduceat(mass, np.flatnonzero(first)) if len(mass) else mass
 
 
-def _slope(t: Array, d: Array, i: int, j: int) -> float:
-    return float((d[j] - d[i]) / (t[j] - t[i]))
+def _chords(epsilons: Array, excess: Array) -> tuple[Array, Array]:
+    """Slopes in t = e^epsilon of the excess and of -max(1 - t, 0): from (0, 1) to the first point, and between them."""
+    low, gap = epsilons[:-1], np.exp(epsilons[:-1]) * np.expm1(np.diff(epsilons))
+    kink = np.where(epsilons[1:] <= 0, 1.0, np.where(low >= 0, 0.0, -np.expm1(np.minimum(low, 0.0)) / gap))
+    first = math.exp(float(epsilons[0]))
+    return (
+        np.append(excess[0] / first, np.diff(excess) / gap),
+        np.append(1.0 if epsilons[0] <= 0 else 1 / first, kink),
+    )
+
+
+def _turns_down(epsilons: Array, excess: Array, points: list[int]) -> bool:
+    """Whether the profile's polygon is not convex at the last but one of these points."""
+    rise, kink = _chords(epsilons[points], excess[points])
+    return bool((rise[-1] - rise[-2]) - (kink[-1] - kink[-2]) <= 0)
 
 
 def stated_points(epsilons: Sequence[float], deltas: Sequence[float]) -> FinitePair:

@@ -8,7 +8,7 @@ from functools import cached_property
 
 import numpy as np
 
-from hush.curves.finite import FinitePair
+from hush.curves.finite import FinitePair, sampled
 from hush.curves.mixed import Mixed
 from hush.curves.pair import Interval, Pair, Share
 from hush.curves.product import Product
@@ -74,5 +74,5 @@ def tabulate(pair: Pair, points: int = 300) -> FinitePair:
     steps = np.concatenate([np.linspace(0, 1.1, points // 2), np.geomspace(1e-4, 0.1, points // 10)])
     sides = [reach * steps for reach in reaches]
     epsilons = np.unique(np.concatenate([sides[0], -sides[1]]))
-    deltas = np.array([math.exp(sketch.log_delta(float(e), 1e-4)[1]) for e in epsilons])
+    deltas = sampled(lambda e: math.exp(sketch.log_delta(e, 1e-4)[1]), epsilons)
     return FinitePair.from_profile(epsilons, np.maximum(deltas, -np.expm1(np.minimum(epsilons, 0.0))))

@@ -103,9 +103,9 @@ class Allocated(Mechanism):
             return Product.of([(self.inner.allocated(self.scheme.round), self.scheme.times)])
         if self.relation is Relation.ADD_REMOVE and r == 0 and a == 1:
             return self.pair(added, removed).swap()
-        if a == 0 and len(removed) == 2:
+        if a == 0 and r is None and len(removed) == 2:
             return self.pair(exactly(1), NONE).mix(removed[1])
-        if r == 0 and len(added) == 2:
+        if r == 0 and a is None and len(added) == 2:
             return self.pair(NONE, exactly(1)).swap().mix(added[1]).swap()
         raise NotCovered(
             f"{self.scheme} for groups, or where a record is replaced: no pair is known. Covered: one record added or "

@@ -113,7 +113,7 @@ class FixedSize(OneSample):
         weights = surely(self.listed(records, NEGLIGIBLE)[0])
         if len(weights) == 1:
             return (IDENTITY,)
-        hit = math.fsum(weights[1:])
+        hit = min(math.fsum(weights[1:]), 1.0)
         asked = [pair.mix(hit) for pair in inner.likened(1, False)]
         return tuple(dict.fromkeys([*asked, *_known(lambda: (inner.copies(weights),))]))
 

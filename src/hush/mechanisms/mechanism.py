@@ -32,6 +32,9 @@ NONE: Counts = (1.0,)
 NO_CURVE = RenyiCurve.constant(math.inf)
 """Where nothing is known of a Rényi divergence."""
 
+FIRST = 0.65
+"""Share of the work for all directions but the last: what the first makes often serves the next, too."""
+
 IDENTITY = Product(())
 """The pair of two equal distributions."""
 
@@ -222,8 +225,8 @@ class Mechanism(ABC):
 
     def _directions(self) -> list[tuple[float, str, Counts, Counts]]:
         """The neighbours, each with its share of the work that is left."""
-        all_ = list(self.neighbours())
-        return [(1 / (len(all_) - place), *neighbour) for place, neighbour in enumerate(all_)]
+        every = list(self.neighbours())
+        return [(1.0 if place == len(every) - 1 else FIRST, *neighbour) for place, neighbour in enumerate(every)]
 
     def _epsilon(
         self, removed: Counts, added: Counts, delta: float, tolerance: float, floor: float, route: str

@@ -171,9 +171,14 @@ class Composed:
     stray: float
     """Bound on the tilted mass outside the window, and on the tilted mass that rounding of the tails misplaced."""
     at_infinity: float
+    doubt: float = 0.0
+    """Bound on the error of log_scale."""
+    shift: float = 0.0
+    """Bound on the error of the losses."""
 
     def log_delta(self, epsilon: float, side: int) -> float:
         """Bound on log delta(epsilon) from one side: -1 below, +1 above."""
+        epsilon -= side * self.shift
         start = int(np.searchsorted(self.losses, epsilon, side="right"))
         stop = int(np.searchsorted(self.losses, epsilon + 60 / max(self.tilt, 1e-12)))
         spend(stop - start)
@@ -181,7 +186,7 @@ class Composed:
         weight = np.exp(-self.tilt * gap) * -np.expm1(-gap)
         value = dot(self.tilted[start:stop], weight)
         error = self.noise * math.sqrt(dot(weight, weight)) + self.stray * 2 + 1e-26
-        log_scale = self.log_scale - self.tilt * epsilon
+        log_scale = self.log_scale - self.tilt * epsilon + side * self.doubt
         finite = value + side * error
         if side < 0:
             body = math.log(finite) + log_scale if finite > 0 else -math.inf
@@ -223,6 +228,8 @@ def compose(laws: Sequence[tuple[LatticeLaw, int]], step: float, tilt: float, si
         * (1 + tilt)
         * min(1 / max(tilt, 1e-300), max(float(p.losses[-1] - p.losses[0]) for p in tilted)),
         at_infinity=infinite,
+        doubt=8 * UNIT * sum(p.times * (2 + abs(p.log_moment) + tilt * p.largest) for p in tilted),
+        shift=8 * UNIT * sum(p.times * p.largest for p in tilted),
     )
 
 
@@ -238,6 +245,11 @@ class Slanted:
     variance: float
     log_moment: float
     centre: int
+
+    @property
+    def largest(self) -> float:
+        """The largest size of a loss."""
+        return float(max(-self.losses[0], self.losses[-1]))
 
     @classmethod
     def of(cls, law: LatticeLaw, times: int, step: float, tilt: float) -> Slanted:

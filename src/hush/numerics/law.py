@@ -81,6 +81,13 @@ def cell_slack(tilt: Array, bend: float) -> Array:
     return np.sinh(z) / z * math.exp(min(bend, 100.0)) - 1
 
 
+def _largest(log_weight: Array) -> float:
+    """The largest; where there is none, the loss is never finite, or nowhere that floats reach."""
+    if not len(log_weight):
+        raise ZeroDivisionError("a law given that the loss is finite, which it never is")
+    return float(log_weight.max())
+
+
 @dataclass(frozen=True, eq=False)
 class Tilted:
     """A law tilted by e^{cL} and normalised, as nodes."""
@@ -251,7 +258,7 @@ class Law:
         loss = np.concatenate([losses, *(p.loss for p in parts)])
         log_base = np.concatenate([np.log(masses), *(p.log_weight - c * p.loss for p in parts)])
         log_weight = log_base + c * loss
-        top = float(log_weight.max())
+        top = _largest(log_weight)
         scaled = np.exp(log_weight - top)
         total = float(scaled.sum())
         weight = scaled / total
@@ -293,7 +300,7 @@ class Law:
         occupied = self.masses > 0
         losses = self.losses[occupied]
         log_weight = np.concatenate([np.log(self.masses[occupied]) + c * losses, *(p.log_weight for p in parts)])
-        top = float(log_weight.max())
+        top = _largest(log_weight)
         weight = np.exp(log_weight - top)
         spend(20 * len(weight))
         total = float(weight.sum())
@@ -315,6 +322,7 @@ class Law:
         occupied = self.masses > 0
         loss = np.concatenate([self.losses[occupied], *(p[0] for p in parts)])
         log_base = np.concatenate([np.log(self.masses[occupied]), *(p[1] for p in parts)])
+        _largest(log_base)
         room(len(tilts) * len(loss), 4)
         exponent = log_base + tilts[:, None] * loss
         top = exponent.max(axis=1)

@@ -128,7 +128,7 @@ class _Sums:
     def bound(self, boxes: _Boxes) -> tuple[Array, Array, Array]:
         """Values at the centres, bounds on the boxes by Taylor's theorem, and which way to cut them."""
         k, u, hk, hu = boxes.k, boxes.u, boxes.k_half, boxes.u_half
-        room(len(k) * len(self.weights), 20)
+        room(len(k) * len(self.weights), 10)
         terms = self.weights * np.exp(k[:, None] * self.skew - (u[:, None] - self.start) * self.places)
         value, size = terms.real.sum(axis=1), np.abs(terms)
         by_k, by_u = np.abs((terms @ self.skew).real), np.abs((terms @ self.places).real)

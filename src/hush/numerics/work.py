@@ -26,7 +26,7 @@ QUESTION = 8e8
 """Numbers that one question may touch, as most of them take about five nanoseconds: two to four seconds."""
 CALL = 10_000
 """What a step costs besides the numbers it touches: a Python function with a few arrays takes 50 microseconds."""
-MOST = 0.75
+MOST = 0.85
 """Share of what is left that one way may use: enough for the best way, and enough left for a simple one after it."""
 LARGEST = 1 << 22
 """Numbers in one array: 32 MB of floats, so that a dozen of them, some complex, stay below half a gigabyte."""
