@@ -64,8 +64,7 @@ class FinitePair(Pair):
         both = (p > 0) & (q > 0)
         ratio = (p[both] - q[both]) / q[both]
         losses = np.where(np.abs(ratio) < 0.5, np.log1p(np.maximum(ratio, -0.9)), np.log(p[both]) - np.log(q[both]))
-        losses, mass = _merged(losses, p[both])
-        return cls._sorted(losses, mass, float(p[q == 0].sum()), float(q[p == 0].sum()), blur=BLUR)
+        return cls._sorted(losses, p[both], float(p[q == 0].sum()), float(q[p == 0].sum()), blur=BLUR)
 
     @classmethod
     def _sorted(
@@ -73,12 +72,7 @@ class FinitePair(Pair):
     ) -> FinitePair:
         order = np.argsort(losses, kind="stable")
         losses, mass = losses[order], mass[order]
-        lattice = None
-        if len(losses) == 2 and losses[1] > losses[0]:
-            lattice = float(losses[1] - losses[0])
-        if len(losses) == 1:
-            lattice = 1.0
-        return cls(losses, mass, top, bottom, lattice, blur, cut)
+        return cls(losses, mass, top, bottom, _lattice(losses), blur, cut)
 
     @classmethod
     def from_profile(cls, epsilons: Array, deltas: Array) -> FinitePair:
@@ -170,15 +164,22 @@ class FinitePair(Pair):
     def swap(self) -> FinitePair:
         """(Q, P); a mirror image that differs by rounding alone is the pair itself."""
         losses, mass = -self.losses[::-1], self.q_mass[::-1].copy()
-        near = UNIT * 16 * (1 + float(np.abs(losses).max(initial=0.0)))
-        ends = self.at_infinity, self.at_minus_infinity
-        if (
-            abs(ends[0] - ends[1]) <= near * ends[0]
-            and np.allclose(losses, self.losses, rtol=near, atol=4 * UNIT)
-            and np.allclose(mass, self.mass, rtol=near, atol=0.0)
-        ):
+        if self._mirrors(losses, mass):
             return self
-        return FinitePair(losses, mass, ends[1], ends[0], self.lattice, self.blur, self.cut)
+        top, bottom = self.at_minus_infinity, self.at_infinity
+        return FinitePair(losses, mass, top, bottom, self.lattice, self.blur, self.cut)
+
+    def _mirrors(self, losses: Array, mass: Array) -> bool:
+        """Whether these losses and masses are its own, but for rounding."""
+        near = UNIT * 16 * (1 + float(np.abs(losses).max(initial=0.0)))
+        if abs(self.at_infinity - self.at_minus_infinity) > near * self.at_infinity:
+            return False
+        own, other = _merged(self.losses, self.mass), _merged(losses, mass)
+        return (
+            len(own[0]) == len(other[0])
+            and np.allclose(own[0], other[0], rtol=near, atol=4 * UNIT)
+            and np.allclose(own[1], other[1], rtol=near, atol=0.0)
+        )
 
     @property
     def written_loss(self) -> Fraction | None:
@@ -193,8 +194,10 @@ class FinitePair(Pair):
         discount = max(math.log(max(float(self.q_mass.sum()), 1e-300) / rest), 0.0) if rest > 0 else 0.0
         if discount < 1e-12:
             discount = 0.0
-        origin = float(self.losses[0]) if len(self.losses) else 0.0
-        return Law(self.losses, self.mass / rest, (), self.lattice, origin, discount)
+        losses, mass = _merged(self.losses, self.mass / rest)
+        return Law(
+            losses, mass, (), self.lattice or _lattice(losses), float(losses[0]) if len(losses) else 0.0, discount
+        )
 
     def curve(self) -> RenyiCurve:
         if self.at_infinity > 0:
@@ -283,10 +286,15 @@ CERTAIN_LOSS = FinitePair(np.empty(0), np.empty(0), 1.0, 1.0)
 """The pair that hides nothing."""
 
 
+def _lattice(losses: Array) -> float | None:
+    """The step of the lattice on which one or two different losses lie."""
+    if len(losses) == 1:
+        return 1.0
+    return float(losses[1] - losses[0]) if len(losses) == 2 and losses[1] > losses[0] else None
+
+
 def _merged(losses: Array, mass: Array) -> tuple[Array, Array]:
-    """Increasing losses, those that differ by rounding alone as one."""
-    order = np.argsort(losses, kind="stable")
-    losses, mass = losses[order], mass[order]
+    """Of increasing losses, those that differ by rounding alone as one."""
     first = np.append(True, np.diff(losses) > 4 * UNIT * np.abs(losses[1:]))[: len(losses)]
     return losses[first], np.add.reduceat(mass, np.flatnonzero(first)) if len(mass) else mass
 

@@ -54,7 +54,7 @@ class Leaf(Mechanism):
             )
         raise NotCovered(
             f"{self} on a sample, several records changed: no pair is known. Covered: one record added, removed or "
-            "replaced; for groups, Gaussian and discrete noise, and pure guarantees if all leave or all come"
+            "replaced; for groups, Gaussian and discrete noise, and stated guarantees"
         )
 
     def pair(self, removed: Counts, added: Counts) -> Pair:
