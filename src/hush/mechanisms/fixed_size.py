@@ -19,14 +19,21 @@ from hush.curves.several import Lowest
 from hush.errors import InvalidParameter, NotCovered
 from hush.mechanisms.checks import count
 from hush.mechanisms.mechanism import IDENTITY, Counts, Mechanism, exactly, settled
-from hush.mechanisms.sampling import DATA_INDEPENDENT, MOST_SAMPLED, NEGLIGIBLE, OneSample, binomial, raised, surely
+from hush.mechanisms.sampling import (
+    DATA_INDEPENDENT,
+    FAINT,
+    MOST_SAMPLED,
+    NEGLIGIBLE,
+    OneSample,
+    binomial,
+    raised,
+    surely,
+)
 from hush.randomness.draws import integers, subset
 from hush.randomness.source import Source, source_or_secure
 
 T = TypeVar("T")
 MOST_COPIES = 400
-FAINTEST = 1e-300
-"""Lists of probabilities go no further down than this."""
 CAPS = (1e-18, 1e-14, 1e-11, 1e-8)
 """Shares of the hits that may be given up as a certain loss: each makes another pair, and the best one wins."""
 ROUNDING = 1e-12
@@ -254,7 +261,7 @@ class WithReplacement(FixedSize):
         if self.size <= MOST_COPIES:
             weights, rest = raised(binomial(self.size, rate)).tolist(), 0.0
         else:
-            weights, rest = self._first(rate, max(least, FAINTEST))
+            weights, rest = self._first(rate, max(least, FAINT))
         while len(weights) > 2 and rest + weights[-1] <= least:
             rest += weights.pop()
         return tuple(weights), rest

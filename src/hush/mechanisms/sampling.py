@@ -29,6 +29,8 @@ MOST_SAMPLED = 200
 """Records of a group that is sampled one by one."""
 NEGLIGIBLE = 1e-30
 """Numbers of copies less likely than this may be counted as a certain loss."""
+FAINT = 1e-300
+"""Below it a listed probability may have been rounded up; lists that may be cut go no further down."""
 TINY = 2.3e-308
 """Below it floats lose digits, then vanish: such a probability is this much in upper bounds, and 0 in lower ones."""
 
@@ -57,7 +59,7 @@ def raised(weights: Array) -> Array:
 
 def surely(weights: Counts) -> Counts:
     """Lower bounds on them, without those that floats do not hold."""
-    return tuple(weight if weight > TINY else 0.0 for weight in weights)
+    return tuple(weight if weight > FAINT else 0.0 for weight in weights)
 
 
 class Scheme(ABC):
@@ -231,19 +233,19 @@ class Poisson(OneSample):
 
     def pair(self, inner: Mechanism, removed: Counts, added: Counts) -> Pair:
         """More mass under P, or less under Q, reveals more: so go the probabilities that floats do not hold."""
-        return inner.pair(self.thin(removed, up=True), self.thin(added, up=False))
+        return inner.pair(self._thin_above(removed), self.thin(added))
 
     def curve(self, inner: Mechanism, removed: Counts, added: Counts) -> RenyiCurve:
-        return inner.curve(self.thin(removed, up=True), self.thin(added, up=False))
+        return inner.curve(self._thin_above(removed), self.thin(added))
 
     def attained(self, inner: Mechanism, removed: Counts, added: Counts, alone: bool) -> tuple[Pair, ...]:
-        return inner.attained(self.thin(removed, up=False), self.thin(added, up=True), alone)
+        return inner.attained(self.thin(removed), self._thin_above(added), alone)
 
     def listed(self, records: int, least: float) -> tuple[Counts, float]:
-        return self.thin(exactly(records), up=True), 0.0
+        return self._thin_above(exactly(records)), 0.0
 
-    def thin(self, counts: Counts, *, up: bool) -> Counts:
-        """How many of the records take part after the sample is drawn: binomial thinning, rounded up or down."""
+    def thin(self, counts: Counts) -> Counts:
+        """How many of the records take part after the sample is drawn: binomial thinning, rounded down."""
         if len(counts) > MOST_SAMPLED + 1:
             raise NotCovered(
                 f"a sampled group of more than {MOST_SAMPLED} records: state the guarantee of the group instead"
@@ -252,10 +254,15 @@ class Poisson(OneSample):
         for total, weight in enumerate(counts):
             if weight > 0:
                 part = weight * binomial(total, self.rate)
-                if total > 1 and 0 < self.rate < 1:
-                    part = np.where(part > TINY, part, TINY if up else 0.0)
-                kept[: total + 1] += part
+                kept[: total + 1] += np.where(part > TINY, part, 0.0) if total > 1 else part
         return tuple(np.trim_zeros(kept, "b").tolist()) or NONE
+
+    def _thin_above(self, counts: Counts) -> Counts:
+        """The same, rounded up: what was left out is at most TINY for each number of records there are."""
+        kept = self.thin(counts)
+        if len(counts) <= 2 or not 0 < self.rate < 1:
+            return kept
+        return tuple(chance + len(counts) * TINY for chance in kept + (0.0,) * (len(counts) - len(kept)))
 
     def theorem(self, relation: Relation) -> tuple[str, str]:
         text = "Zhu, Dong, Wang 2022, Thm 11: remove ((1-q)Q + qP, Q), add (P, (1-q)P + qQ), each composed on its own"
