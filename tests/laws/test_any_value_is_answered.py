@@ -99,7 +99,7 @@ def test_groups_of_groups_are_one_group() -> None:
     assert Gaussian(1.0).group(20).group(30) == Gaussian(1.0).group(600)
     with pytest.raises(hush.InvalidParameter, match="size <= 10000"):
         Gaussian(1.0).group(10_000).group(10_000).group(10_000)
-    with pytest.raises(hush.NotCovered, match="10000 records in all"):
+    with pytest.raises(hush.NotCovered, match="covered up to 10000"):
         Gaussian(1.0).group(10_000).repeat(2).group(10_000).epsilon(delta=1e-5)
 
 

@@ -315,7 +315,9 @@ def test_a_forked_sample_is_refused() -> None:
 def test_a_release_of_a_sample_can_be_stored() -> None:
     found = releases.sample(np.zeros(9), hush.Poisson(rate=0.5)).release(QUERIES["mean"])
     back = pickle.loads(pickle.dumps(found))
-    assert back == found and str(back) == str(found) and "all uses of one secret sample" in str(back)
+    kept = {name: value for name, value in vars(found).items() if name != "sample"}
+    assert {name: value for name, value in vars(back).items() if name != "sample"} == kept
+    assert str(back) == str(found) and "all uses of one secret sample" in str(back)
     assert back.sample is None and found.sample is not None
 
 

@@ -12,12 +12,14 @@ from scipy import special
 from hush.curves.finite import FinitePair
 from hush.curves.pair import Interval, Pair
 from hush.errors import NotCovered
-from hush.numerics.law import Array, Law
+from hush.numerics.law import UNIT, Array, Law
 from hush.numerics.work import spend
 
 CELLS = 300
 ROUNDING = 1e-11
 """Relative error of a cell's mass: a difference of two tails, each of T factors."""
+MOST_ROUNDING = 1e-3
+"""With a larger relative error of a cell's mass nothing is claimed."""
 DEEPEST = -690.0
 """Floats lose the tails of normals below e^this: an event that is rarer than that shows nothing."""
 
@@ -109,11 +111,15 @@ def loudest_losses(pair: Pair, steps: int, *, mirrored: bool = False) -> FiniteP
     _, _, p_below, q_below = pair.tails(levels)
     with np.errstate(divide="ignore"):
         log_p, log_q = np.log(p_below), np.log(q_below)
-    ends = log_p + (steps - 1) * log_q, steps * log_q
-    return cells_below(*(ends[::-1] if mirrored else ends))
+    # each distribution function is off by some units of rounding, and so is its log: all steps share the sign
+    rounding = max(ROUNDING, 16 * UNIT * steps)
+    if rounding > MOST_ROUNDING:
+        raise NotCovered(f"the loudest of {steps} steps: rounding may be larger than what it shows")
+    ends = np.minimum(log_p + (steps - 1) * log_q, 0.0), np.minimum(steps * log_q, 0.0)
+    return cells_below(*(ends[::-1] if mirrored else ends), rounding)
 
 
-def cells_below(log_p_below: Array, log_q_below: Array) -> FinitePair:
+def cells_below(log_p_below: Array, log_q_below: Array, rounding: float = ROUNDING) -> FinitePair:
     """A finite pair below two laws on the line, from the logs of their distribution functions at increasing places.
 
     Rounding is paid by leaving out a little P-mass, as if it had a loss of -infinity, and by lowering every loss.
@@ -122,8 +128,8 @@ def cells_below(log_p_below: Array, log_q_below: Array) -> FinitePair:
     known = (q > 1e-290) & (p > 1e-290)
     if not known.any():
         raise NotCovered("the loudest step is the same with and without the record, as far as floats can tell")
-    losses = np.log(p[known]) - np.log(q[known]) - 4 * ROUNDING
-    mass = p[known] * (1 - 2 * ROUNDING)
+    losses = np.log(p[known]) - np.log(q[known]) - 4 * rounding
+    mass = p[known] * (1 - 2 * rounding)
     order = np.argsort(losses, kind="stable")
     losses, mass = losses[order], mass[order]
     return FinitePair(losses, mass, 0.0, 0.0)

@@ -17,6 +17,8 @@ LogProfile = Callable[[float], Interval]
 ROUNDING = 1e-15
 """Of 1 - delta - e^eps rate, where both are at most 1: five operations, each off by half of 2.2e-16 at the most."""
 WIDTHS = (0.003, 0.01, 0.03, 0.1, 0.3, 1.0, 3.0)
+VISIBLE = 100 * ROUNDING
+"""A cost e^eps rate that stands out from rounding: where all values are smaller, the search must see as far as that."""
 
 
 def profile_to_tradeoff(log_delta: LogProfile, rate: float) -> Interval:
@@ -41,7 +43,8 @@ def profile_to_tradeoff(log_delta: LogProfile, rate: float) -> Interval:
     if rate == 0 and log_delta(best)[1] == -math.inf:  # nothing was rounded
         return least, most
     ceiling = most
-    for width in WIDTHS:
+    sight = math.log(VISIBLE) - math.log(rate) - best if rate > 0 else 0.0
+    for width in (*WIDTHS, *((sight,) if sight > WIDTHS[-1] else ())):
         ceiling = min(ceiling, _ceiling(value, best, width) + ROUNDING)
         if ceiling < most:
             break

@@ -130,7 +130,8 @@ def _routes(mechanism: Mechanism, removed: Counts, added: Counts, log_delta: flo
 
 def _attained(mechanism: Mechanism, removed: Counts, added: Counts) -> tuple[Pair, ...]:
     try:
-        return mechanism.attained(removed, added, alone=True)
+        with question():
+            return mechanism.attained(removed, added, alone=True)
     except HushError:
         return ()
 
