@@ -115,8 +115,8 @@ def loudest_losses(pair: Pair, steps: int, *, mirrored: bool = False) -> FiniteP
     rounding = max(ROUNDING, 16 * UNIT * steps)
     if rounding > MOST_ROUNDING:
         raise NotCovered(f"the loudest of {steps} steps: rounding may be larger than what it shows")
-    ends = np.minimum(log_p + (steps - 1) * log_q, 0.0), np.minimum(steps * log_q, 0.0)
-    return cells_below(*(ends[::-1] if mirrored else ends), rounding)
+    with_record, without = np.minimum(log_p + (steps - 1) * log_q, 0.0), np.minimum(steps * log_q, 0.0)
+    return cells_below(without, with_record, rounding) if mirrored else cells_below(with_record, without, rounding)
 
 
 def cells_below(log_p_below: Array, log_q_below: Array, rounding: float = ROUNDING) -> FinitePair:
