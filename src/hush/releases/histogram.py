@@ -141,9 +141,8 @@ def _categories(given: object) -> tuple[object, ...]:
     plain = tuple(item.item() if isinstance(item, np.generic) else item for item in given)
     if not plain or not all(isinstance(item, str | int | float | Decimal) for item in plain):
         raise InvalidParameter("Histogram", rule, categories=plain)
-    if any(isinstance(item, float | Decimal) and Decimal(item).is_nan() for item in plain) or len(set(plain)) < len(
-        plain
-    ):
+    unequal = any(isinstance(item, float | Decimal) and Decimal(item).is_nan() for item in plain)  # to itself
+    if unequal or len(set(plain)) < len(plain):
         raise InvalidParameter("Histogram", rule, categories=plain)
     return plain
 
