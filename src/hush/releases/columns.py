@@ -127,8 +127,10 @@ def as_number(cell: Any) -> float:
 
 
 def _number(cell: Any) -> float:
+    if isinstance(cell, str):
+        return number_in(cell)
     try:
-        return number_in(cell) if isinstance(cell, str) else float(cell)
+        return float(cell)
     except OverflowError:
         return np.inf if cell > 0 else -np.inf
 

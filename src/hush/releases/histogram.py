@@ -22,11 +22,11 @@ from hush.releases.release import Interval
 from hush.releases.sums import expanded, failure_split
 from hush.releases.tables import Table
 
-TYPES: dict[str, Any] = (
-    dict.fromkeys(NUMBERS, int | float | Decimal)
-    | dict.fromkeys(("text", "words"), str)
-    | dict.fromkeys(("other", "list"), object)
-)
+TYPES: dict[str, Any] = {
+    **dict.fromkeys(NUMBERS, int | float | Decimal),
+    **dict.fromkeys(("text", "words"), str),
+    **dict.fromkeys(("other", "list"), object),
+}
 """The types of categories, by the kind of the column: any other one would be in no record, and count 0 for sure."""
 SHORT = (np.float16, np.float32)
 """Floats that may be cells of a column of objects: there each is compared in its own width."""
