@@ -91,6 +91,7 @@ def test_without_a_claim(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> 
     [
         ("a.csv", "score\n1\n", "columns score and member"),
         ("a.csv", "score,member\nx,1\n", "numbers in column score"),
+        ("a.csv", "score,member\n1\n", "numbers in column member"),
         ("a.csv", "score,member\nnan,1\n1,0\n2,1\n2,0\n", "no NaN"),
         ("a.csv", "", "columns score and member"),
         ("a.npz", "no zip", "npz file"),
@@ -128,3 +129,15 @@ def test_a_file_that_is_not_there(capsys: pytest.CaptureFixture[str]) -> None:
 def test_demo(capsys: pytest.CaptureFixture[str]) -> None:
     assert main(["audit", "demo", "--json"]) == 0
     assert len(json.loads(capsys.readouterr().out)) == 3
+
+
+@pytest.mark.parametrize("cell", ["x", "inf", "nan", ""])
+def test_which_and_how_many_records_are_bad_is_not_told(
+    cell: str, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    said = set()
+    for rows in ([f"{cell},1", "1,0", "2,1"], ["1,0", "2,1", f"{cell},1"], ["1,0", f"{cell},1", f"{cell},0", "3,0"]):
+        (tmp_path / "a.csv").write_text("\n".join(["score,member", *rows]))
+        assert main(["audit", "scores", str(tmp_path / "a.csv")]) == 2
+        said.add(capsys.readouterr().err)
+    assert len(said) == 1

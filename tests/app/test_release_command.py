@@ -6,6 +6,7 @@ import json
 import math
 import subprocess
 import sys
+from decimal import Decimal
 from pathlib import Path
 
 import numpy as np
@@ -15,6 +16,7 @@ import hush
 from hush.app.cli import main
 
 pyarrow = pytest.importorskip("pyarrow")
+LONG = Decimal("12345678901234567890.12")
 INCOME = np.random.default_rng(1).lognormal(5, 0.5, 20_000)
 
 
@@ -123,6 +125,9 @@ def written(folder: Path, column: object) -> str:
         (pyarrow.array(["1", "2", "1"]), ["1", "2"], [2, 1]),
         (pyarrow.array(["1", "2", "1"]).dictionary_encode(), ["1", "2"], [2, 1]),
         (pyarrow.array([1, 2, 1]).cast(pyarrow.decimal128(30, 2)), ["1", "2.0"], [2, 1]),
+        (pyarrow.array([LONG, LONG + 1], pyarrow.decimal128(38, 2)), [str(LONG), str(LONG + 1), "2.5"], [1, 1, 0]),
+        (pyarrow.array([1, 2, 1]), ["1" * 5000, "1", "1e400", "-1e0", "inf"], [0, 2, 0, 0, 0]),
+        (pyarrow.array([math.inf, -math.inf, 2.0]), ["inf", "-inf", "2"], [1, 1, 1]),
     ],
     ids=str,
 )
@@ -131,6 +136,45 @@ def test_categories_have_the_type_of_the_column(
 ) -> None:
     found = ran(capsys, "histogram", written(tmp_path, column), "--categories", *categories, "--epsilon", "200")
     assert [cell["count"] for cell in found["value"]] == counts
+
+
+def test_endless_edges_and_negative_numbers(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    """A release that is made is also printed; -1e3 and -inf are no options."""
+    file = written(tmp_path, pyarrow.array([-2e3, -1.0, 5.0]))
+    found = ran(capsys, "histogram", file, "--edges", "-inf", "0", "inf", "--epsilon", "200")
+    assert found["value"] == [{"cell": ["-inf", 0.0], "count": 2}, {"cell": [0.0, "inf"], "count": 1}]
+    for low in ("-1e3", "-1E+3", "-1000.", "-.1e4"):
+        assert ran(capsys, "sum", file, "--bounds", low, "1e3", "--epsilon", "400")["value"] == pytest.approx(
+            -996, abs=20
+        )
+    assert main(["release", "histogram", file, "--edges", "-inf", "0", "inf", "--epsilon", "200"]) == 0
+    assert capsys.readouterr().out.startswith("-inf to 0  2")
+
+
+@pytest.mark.parametrize("word", ["1e99999999999999999999", "nan", "x", "1_0"])
+def test_categories_that_are_no_numbers(word: str, tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    file = written(tmp_path, pyarrow.array([1, 2]))
+    assert main(["release", "histogram", file, "--categories", word, "--epsilon", "1"]) == 2
+    assert "categories that are numbers" in capsys.readouterr().err
+
+
+@pytest.mark.parametrize(
+    ("options", "said"),
+    [
+        ([], "--column the name of one column"),
+        (["--column", "x"], "--column a column of the file"),
+        (["--column", "income", "--unit", "x", "--max-contributions", "1"], "--unit a column of the file"),
+        (["--column", "income", "--unit", "who"], "--unit and --max-contributions together"),
+        (["--column", "income", "--max-contributions", "2"], "--unit and --max-contributions together"),
+    ],
+)
+def test_errors_name_the_options(
+    options: list[str], said: str, files: dict[str, str], capsys: pytest.CaptureFixture[str]
+) -> None:
+    for kind in files.values():
+        assert main(["release", "mean", kind, "--bounds", "0", "1", "--epsilon", "1", *options]) == 2
+        shown = capsys.readouterr().err
+        assert said in shown and "hush.releases" not in shown and " column= " not in shown
 
 
 @pytest.mark.parametrize(

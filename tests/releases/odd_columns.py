@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import collections
 import decimal
 import warnings
 from collections.abc import Callable
@@ -56,8 +57,39 @@ class Warns(Raises):
         return False
 
 
+class Exits(Raises):
+    """The same with what is no Exception, and in more places."""
+
+    def __hash__(self) -> int:
+        raise SystemExit("record 4711")
+
+    def __eq__(self, other: object) -> bool:
+        raise SystemExit("record 4711")
+
+    def __float__(self) -> float:
+        raise SystemExit("record 4711")
+
+
+class Panics(Exits):
+    """The same, where the hash is right and equal to that of a category."""
+
+    def __hash__(self) -> int:
+        return hash("a")
+
+
 OBJECTS = [None, np.nan, "4711", b"4711", 2**80, decimal.Decimal("sNaN"), [4711], {}, {"a": 1}, pandas.NA, pandas.NaT]
-OBJECTS += [Raises(), Warns(), object(), np.array([1, 2]), 1 + 2j, np.longdouble("1e400"), float, "\ud800"]
+OBJECTS += [
+    Raises(),
+    Warns(),
+    Exits(),
+    Panics(),
+    object(),
+    np.array([1, 2]),
+    1 + 2j,
+    np.longdouble("1e400"),
+    float,
+    "\ud800",
+]
 
 
 # -- Arrow ----------------------------------------------------------------------------------------------------------
@@ -273,6 +305,8 @@ def _numpy() -> list[Kind]:
         found.append(("text T", ["a", "b"], ["", "4711", np.nan], lambda c: np.array(c, dtype=kind)))
     found.append(("object O", ["a", 1], OBJECTS, _objects))
     pair = lambda c: np.array([(x, x) for x in c], dtype=[("a", "i4"), ("b", "f8")])  # noqa: E731
+    texts = lambda c: np.array([(x, x) for x in c]).reshape(len(c), 2).astype(str)  # noqa: E731
+    found.append(("rows of texts", ["a", "b"], ["4711"], texts))
     found.append(("structured V", [1, 2], [4711], pair))
     for letter in ("i", "f", "g", "M8[s]", "O", "U4", "?"):
         cells = {"M8[s]": [1, 2], "O": ["a", 1], "U4": ["a", "b"], "?": [True, False]}.get(letter, [1, 2])
@@ -289,4 +323,28 @@ def _masked(name: str, first: Any) -> Callable[[list[Any]], Any]:
     return made
 
 
-KINDS = [*arrow(), *_pandas(), *_polars(), *_numpy()]
+# -- lists ----------------------------------------------------------------------------------------------------------
+
+
+class Few:
+    """A sequence of somebody, of which numpy makes an array by its cells."""
+
+    def __init__(self, cells: list[Any]) -> None:
+        self._cells = cells
+
+    def __len__(self) -> int:
+        return len(self._cells)
+
+    def __getitem__(self, place: int) -> Any:
+        return self._cells[place]
+
+
+def _lists() -> list[Kind]:
+    """They declare no type: none of their cells may."""
+    odd = [*OBJECTS, True, 1, 2.5, 10**400, -(2**70), decimal.Decimal(1), np.float32(0.1), np.array(1), (1, 2), "a"]
+    plain = {"numbers": [1.0, 2.0, 1.0], "whole": [1, 2, 1], "texts": ["a", "b", "a"], "rows": [[1, 2], [3, 4]]}
+    ways = {"list": list, "tuple": tuple, "deque": collections.deque, "own": Few}
+    return [Kind(f"{way} of {name}", cells, odd, ways[way]) for way in ways for name, cells in plain.items()]
+
+
+KINDS = [*arrow(), *_pandas(), *_polars(), *_numpy(), *_lists()]

@@ -55,7 +55,8 @@ WORDS = ["secret-4711", "b"]
 
 @pytest.mark.parametrize("query", NUMERIC)
 @pytest.mark.parametrize(
-    "data", [WORDS, np.array(WORDS, dtype=object), np.array([1.0, "secret-4711"], dtype=object), np.ones((2, 2))]
+    "data",
+    [np.array(WORDS), np.array(WORDS, dtype=object), np.array([1.0, "secret-4711"], dtype=object), np.ones((2, 2))],
 )
 def test_words_in_a_column_of_numbers(query: Any, data: Any) -> None:
     with pytest.raises(hush.InvalidParameter, match="numbers") as error:
@@ -65,7 +66,7 @@ def test_words_in_a_column_of_numbers(query: Any, data: Any) -> None:
 
 def test_errors_before_any_draw() -> None:
     table = {"a": [1.0], "b": [2.0]}
-    for data in (table, 7.0, "nothing.txt", "missing.parquet", [[1, 2], [3]]):
+    for data in (table, 7.0, "nothing.txt", "missing.parquet", {1.0, 2.0}, b"12", np.ones((2, 2))):
         with pytest.raises(hush.InvalidParameter):
             releases.sum(data, bounds=(0, 1), epsilon=1.0, source=Untouchable())
     for confidence in (0.0, 1.0, math.nan, "95%"):

@@ -236,12 +236,36 @@ def test_warnings_of_a_function_are_not_shown_and_come_back_after_it() -> None:
         warnings.warn("seen", stacklevel=1)
 
 
-def test_an_interruption_passes() -> None:
+def test_an_interruption_passes_without_what_it_carries() -> None:
     def function(rows: Any) -> None:
-        raise KeyboardInterrupt
+        raise KeyboardInterrupt(f"record {rows[0]}") from ValueError(f"record {rows[0]}")
 
-    with pytest.raises(KeyboardInterrupt):
-        releases.sample(np.zeros(9), hush.Poisson(rate=0.5)).apply(function, guarantee=hush.PureDP(1.0))
+    with pytest.raises(KeyboardInterrupt) as caught:
+        releases.sample(np.full(9, 4711.0), hush.Poisson(rate=0.9)).apply(function, guarantee=hush.PureDP(1.0))
+    assert caught.value.args == () and caught.value.__context__ is None and caught.value.__cause__ is None
+
+
+def test_an_interruption_by_a_cell_carries_nothing() -> None:
+    class Interrupts:
+        def __hash__(self) -> int:
+            raise KeyboardInterrupt("record 4711")
+
+        __float__ = __hash__
+
+    for query in (QUERIES["mean"], QUERIES["texts"]):
+        with pytest.raises(KeyboardInterrupt) as caught:
+            query.release([Interrupts()])
+        assert caught.value.args == () and caught.value.__context__ is None
+
+
+@pytest.mark.parametrize("made", [list, tuple, lambda cells: np.array(cells, dtype=object)])
+def test_a_list_has_one_type_for_a_function(made: Callable[[list[Any]], Any]) -> None:
+    for cells in ([1, 2], [1, 2.5], [1, None], [True], ["a"], [[1, 2], [3, 4]], [[1], [2, 3]], []):
+        sample = releases.sample({"x": np.zeros(len(cells)), "y": made(cells)}, hush.Poisson(rate=1.0))
+        if isinstance(made(cells), np.ndarray) and made(cells).ndim > 1:
+            continue
+        rows = sample.apply(lambda rows: rows["y"], guarantee=hush.PureDP(1.0)).value
+        assert rows.dtype == object and rows.shape == (len(cells),) and rows.tolist() == cells
 
 
 class Broken(releases.tables.Reader):

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import decimal
 from pathlib import Path
 from typing import Any
 
@@ -94,7 +95,55 @@ def test_a_missing_bool_is_a_missing_number(values: Any) -> None:
 
 def test_masked_numbers_are_missing() -> None:
     data = np.ma.array([1, 900], mask=[False, True])
-    assert np.isnan(releases.table(data).array()[1])
+    assert np.isnan(releases.table(data).array(numbers=True)[1])
+    long = np.ma.array([LONG, 5], mask=[False, True])
+    assert releases.histogram(long, categories=(LONG, LONG - 1), epsilon=500.0).value == {LONG: 1, LONG - 1: 0}
+
+
+SHORT = np.array([0.1, 0.2, 0.1], dtype=np.float32)
+
+
+@pytest.mark.parametrize(
+    "column",
+    [
+        SHORT,
+        list(SHORT),
+        np.array(list(SHORT), dtype=object),
+        np.ma.array(SHORT, mask=[False] * 3),
+        pandas.Series(SHORT).astype("category"),
+        pandas.Series(SHORT, dtype="Float32"),
+        pandas.Series([*SHORT, None], dtype="Float32").astype("category"),
+        pandas.Series(SHORT, dtype="float[pyarrow]"),
+        pandas.Series(SHORT, dtype="float[pyarrow]").astype("category"),
+        pyarrow.array(SHORT).dictionary_encode(),
+        polars.Series(SHORT),
+    ],
+    ids=lambda column: f"{type(column).__name__} {getattr(column, 'dtype', getattr(column, 'type', ''))}",
+)
+def test_short_floats_meet_their_categories(column: Any) -> None:
+    found = releases.histogram(column, categories=(0.1, 0.2), epsilon=500.0).value
+    assert found == {0.1: 2, 0.2: 1}
+
+
+def test_long_decimals_are_categories() -> None:
+    long = decimal.Decimal("12345678901234567890.12")
+    for data in (pyarrow.array([long] * 3, pyarrow.decimal128(38, 2)), [long] * 3, polars.Series([long] * 3)):
+        assert releases.histogram(data, categories=(long,), epsilon=500.0).value == {long: 3}
+    tenth = decimal.Decimal("0.1")
+    for data in (np.array([0.1]), [0.1], SHORT[:1], pyarrow.array([tenth])):
+        assert releases.histogram(data, categories=(tenth,), epsilon=500.0).value == {tenth: 1}
+    for none in ("nan", "snan"):
+        with pytest.raises(hush.InvalidParameter, match="different categories"):
+            releases.Histogram(categories=(decimal.Decimal(none),), epsilon=1.0)
+
+
+def test_each_cell_of_a_list_is_read_alone() -> None:
+    cells = [1.0, "2", None, 10**400, -(10**400), decimal.Decimal(3), 1j, [1], "x", True]
+    expected = [1.0, 2.0, np.nan, np.inf, -np.inf, 3.0, np.nan, np.nan, np.nan, 1.0]
+    for data in (cells, tuple(cells), {"x": cells}):
+        assert np.array_equal(releases.table(data).array(numbers=True), expected, equal_nan=True)
+    found = releases.histogram([1, "1", None, 2.0, [1]], categories=(1, "1", 2), other=True, epsilon=500.0).value
+    assert list(found.values()) == [1, 1, 1, 2]
 
 
 def test_no_byte_stops_the_reading(tmp_path: Path) -> None:

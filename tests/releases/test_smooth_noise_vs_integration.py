@@ -11,6 +11,7 @@ from hypothesis import strategies as st
 from scipy import stats
 
 import hush
+from hush import releases
 from hush.curves.smooth_laws import evenly_spread, laplace_delta, student_epsilon
 from hush.errors import InvalidParameter
 from hush.releases.noise_of_smooth import SmoothLaplace, SmoothStudent, smooth_noise
@@ -147,3 +148,10 @@ def test_chosen_noise_is_the_least_and_meets_its_target(e: float, delta: float) 
     assert found.mechanism.epsilon(delta=delta).upper <= e * (1 + 1e-6)
     others = [SmoothStudent(epsilon=e)] + ([SmoothLaplace(epsilon=e, delta=delta)] if delta else [])
     assert all(found.deviation * evenly_spread(found.beta) <= n.deviation * evenly_spread(n.beta) for n in others)
+
+
+def test_a_large_epsilon_overflows_nowhere() -> None:
+    """Warnings are errors here; losses of both signs are further apart than the exponent of a float."""
+    noise = releases.SmoothLaplace(epsilon=500.0, delta=1e-6)
+    assert noise.mechanism.epsilon(delta=1e-6).upper == pytest.approx(500.0, rel=1e-8)
+    releases.SmoothMedian(bounds=(0, 10), noise=noise).release([1.0, 2.0])

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import csv
 import json
+import math
 import zipfile
 import zlib
 from argparse import Namespace
@@ -20,6 +21,7 @@ from hush.app.pictures import progress, saved
 from hush.auditing import AuditReport, distinguish, from_gradients, from_sums, linkage, membership, one_run
 from hush.errors import InvalidParameter
 from hush.mechanisms.checks import number
+from hush.releases.columns import as_number
 
 COLUMNS = ("score", "member")
 LARGEST = 1 << 30
@@ -120,12 +122,12 @@ def _csv(path: Path) -> dict[str, Any]:
     with path.open(newline="", encoding="utf-8-sig") as file:  # spreadsheets put a mark first
         rows = csv.DictReader(file)
         columns: dict[str, list[float]] = {name: [] for name in COLUMNS if name in (rows.fieldnames or ())}
-        for place, row in enumerate(rows, start=2):
+        for row in rows:
             for name, column in columns.items():
-                try:
-                    column.append(float(row[name]))
-                except (TypeError, ValueError):
-                    raise InvalidParameter("hush audit", f"numbers in column {name}", line=place) from None
+                column.append(as_number(row[name]))
+    for name, column in columns.items():
+        if any(map(math.isnan, column)):  # which line it is would point at a record
+            raise InvalidParameter("hush audit", f"numbers in column {name} (no NaN)", column=name)
     return columns
 
 

@@ -5,9 +5,10 @@ from __future__ import annotations
 import argparse
 import io
 import os
+import re
 import sys
 from collections.abc import Sequence
-from typing import NoReturn
+from typing import Any, NoReturn
 
 from hush.errors import HushError, NotCovered
 
@@ -53,8 +54,16 @@ class UsageError(Exception):
     """The command line does not make sense."""
 
 
+NEGATIVE = re.compile(r"-(\d+\.?\d*|\.\d+)(e[+-]?\d+)?$|-inf(inity)?$", re.IGNORECASE)
+"""Words that are numbers below 0, and no options."""
+
+
 class Parser(argparse.ArgumentParser):
-    """A parser whose errors are one line, printed by main."""
+    """A parser whose errors are one line, printed by main, and to which -1e3 is a number."""
+
+    def __init__(self, *given: Any, **options: Any) -> None:
+        super().__init__(*given, **options)
+        self._negative_number_matcher = NEGATIVE
 
     def error(self, message: str) -> NoReturn:
         raise UsageError(message)

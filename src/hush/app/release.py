@@ -3,10 +3,12 @@
 from __future__ import annotations
 
 import json
+import math
 import sys
 from argparse import Namespace
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
+from decimal import Decimal
 from typing import Any
 
 import hush
@@ -41,13 +43,7 @@ def answer(arguments: Namespace) -> str:
     given = _given(arguments)
     scheme = None if arguments.sample is None else hush.Poisson(rate=arguments.sample)
     with _progress() as progress:
-        table = releases.table(
-            arguments.file,
-            column=arguments.column,
-            unit=arguments.unit,
-            max_contributions=arguments.max_contributions,
-            progress=progress,
-        )
+        table = _table(arguments, progress)
         build = _builder(arguments, _typed(given, table))
         gaussian = arguments.delta > 0 and arguments.statistic not in ORDERED
         found = meeting(
@@ -61,6 +57,23 @@ def answer(arguments: Namespace) -> str:
         runner = found.query if scheme is None else found.query.on(scheme)
         release = runner.release(table, confidence=arguments.confidence)
     return _json(arguments, found, release) if arguments.json else _text(arguments, found, release)
+
+
+def _table(arguments: Namespace, progress: Progress | None) -> releases.Table:
+    """The file, with errors that name the options, and no column that was not named."""
+    who = f"hush release {arguments.statistic}"
+    reader = releases.table(arguments.file).reader
+    columns = len(reader.names)
+    for option in ("column", "unit"):
+        name = getattr(arguments, option)
+        if name is not None and name not in reader.names:
+            raise InvalidParameter(who, f"--{option} a column of the file (it has {columns})", **{option: name})
+    if (arguments.unit is None) != (arguments.max_contributions is None):
+        raise InvalidParameter(who, "--unit and --max-contributions together", unit=arguments.unit)
+    left = [name for name in reader.names if name != arguments.unit]
+    if arguments.statistic != "count" and arguments.column is None and len(left) != 1:
+        raise InvalidParameter(who, "--column the name of one column of the file", columns=columns)
+    return releases.Table(reader, arguments.column, arguments.unit, arguments.max_contributions, progress)
 
 
 def _given(arguments: Namespace) -> dict[str, Any]:
@@ -163,12 +176,26 @@ def _json(arguments: Namespace, found: Targeted, release: hush.releases.Release)
 
 def _value(value: Any) -> Any:
     if isinstance(value, dict):
-        return [{"cell": list(c) if isinstance(c, tuple) else c, "count": v} for c, v in value.items()]
-    return value
+        return [{"cell": _json_cell(cell), "count": _number(count)} for cell, count in value.items()]
+    return _number(value)
+
+
+def _json_cell(cell: Any) -> Any:
+    """A category, or the ends of a bin; what no number of JSON can hold is a text."""
+    if isinstance(cell, tuple):
+        return [_number(end) for end in cell]
+    return str(cell) if isinstance(cell, Decimal) else _number(cell) if isinstance(cell, float) else cell
+
+
+def _number(value: Any) -> Any:
+    """What JSON can hold of a number: whole ones stay whole."""
+    if isinstance(value, int):
+        return value
+    return "-inf" if value == -math.inf else from_number(value)
 
 
 def _ends(interval: hush.releases.Interval | None) -> Any:
     if interval is None:
         return None
     ends = interval.low, interval.high
-    return [[from_number(v) for v in end] if isinstance(end, tuple) else from_number(end) for end in ends]
+    return [[_number(v) for v in end] if isinstance(end, tuple) else _number(end) for end in ends]

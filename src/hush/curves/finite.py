@@ -301,7 +301,7 @@ def _merged(losses: Array, mass: Array) -> tuple[Array, Array]:
 
 def _chords(epsilons: Array, excess: Array) -> tuple[Array, Array]:
     """Slopes in t = e^epsilon of the excess and of -max(1 - t, 0): from (0, 1) to the first point, and between them."""
-    low, gap = epsilons[:-1], np.exp(epsilons[:-1]) * np.expm1(np.diff(epsilons))
+    low, gap = epsilons[:-1], np.exp(epsilons[1:]) * -np.expm1(-np.diff(epsilons))  # the other way round overflows
     kink = np.where(epsilons[1:] <= 0, 1.0, np.where(low >= 0, 0.0, -np.expm1(np.minimum(low, 0.0)) / gap))
     first = math.exp(float(epsilons[0]))
     return (

@@ -48,17 +48,18 @@ def sealed(action: Callable[[], Result], *, who: str, rule: str, own: bool = Tru
     """What the action returns; whatever it raises becomes InvalidParameter, with who, rule and values and no more.
 
     Our own errors pass (unless own=False), as they name parameters alone; what they were raised from is cut off. Keys
-    that interrupt pass too.
+    that interrupt pass too, without what they carried: a function may raise their error itself, with a record in it.
 
     >>> sealed(lambda: 1 / 0, who="table", rule="data that can be read", source="list")
     Traceback (most recent call last):
     hush.errors.InvalidParameter: table needs data that can be read; got source='list'.
     """
+    interrupted = False
     try:
         with _SILENCE, np.errstate(all="ignore"):
             return action()
     except KeyboardInterrupt:
-        raise
+        interrupted = True
     except HushError as error:
         if own:
             error.__cause__ = error.__context__ = None
@@ -66,6 +67,8 @@ def sealed(action: Callable[[], Result], *, who: str, rule: str, own: bool = Tru
     except BaseException:  # noqa: S110 - a panic of Rust is no Exception; nothing of it may be kept
         pass
     # outside of the handlers: an error raised in one would carry the other as its context
+    if interrupted:
+        raise KeyboardInterrupt
     raise InvalidParameter(who, rule, **values)
 
 
@@ -74,6 +77,7 @@ def attempted(action: Callable[[], Any], otherwise: Any) -> Any:
     try:
         return action()
     except KeyboardInterrupt:
-        raise
+        pass
     except BaseException:
         return otherwise
+    raise KeyboardInterrupt  # outside of the handler, as in `sealed`

@@ -6,13 +6,14 @@ Kinds, by the type and never by the values:
     text    texts, of which numbers may be read (cells of a CSV file)
     words   texts that are no numbers
     other   objects: no type is declared
+    list    a plain list, which declares nothing: read as what the query asks for
     opaque  neither text nor number: dates, times, bytes, lists
     rows    the rows of an array of more than one dimension
 """
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from typing import Any
 
@@ -36,7 +37,7 @@ class Column:
     values: Callable[[], np.ndarray]
     """The cells as they are, missing ones None, NaN or NaT."""
     numbers: Callable[[], np.ndarray] | None = None
-    """The cells as numbers, missing ones NaN; for numbers alone."""
+    """The cells as numbers, missing ones NaN; for numbers and lists."""
     dtype: np.dtype = OBJECT
     """The type in which a user's function gets the cells: also of no cells, and whether or not any is missing."""
 
@@ -52,10 +53,35 @@ def of_array(array: np.ndarray) -> Column:
         return Column(kind, lambda: array.astype(float), lambda: array.astype(float), FLOAT)
     if letter == "T":  # its missing values cannot be sorted
         return Column(kind, lambda: array.astype(object))
-    dtype = (
-        OBJECT if letter in "US" and kind != "rows" else array.dtype
-    )  # how long a text is says something of a record
+    dtype = OBJECT if letter in "US" else array.dtype  # how long a text is says something of a record
     return Column(kind, lambda: array, (lambda: array) if kind in NUMBERS else None, dtype)
+
+
+def of_masked(array: np.ma.MaskedArray) -> Column:
+    """A masked array, masked cells missing; whole numbers stay whole beside them, as a float may be its neighbour."""
+    data, mask, letter = np.ma.getdata(array), np.ma.getmaskarray(array), array.dtype.kind
+    if letter in "mM":
+        return of_array(np.where(mask, NO_TIME, data.view(np.int64)).view(data.dtype))
+    if letter not in "biuf":
+        return of_array(_without(data.astype(object), mask, None))
+    numbers = of_array(_without(data.astype(array.dtype if letter == "f" else float), mask, np.nan))
+    if letter == "f" or array.ndim > 1:
+        return numbers
+    return Column(KINDS[letter], lambda: _without(data.astype(object), mask, None), numbers.numbers, FLOAT)
+
+
+def _without(cells: np.ndarray, mask: np.ndarray, missing: object) -> np.ndarray:
+    cells[mask] = missing
+    return cells
+
+
+def of_list(cells: Sequence[Any]) -> Column:
+    """A plain list: no cell decides how another is read, nor whether the list can be."""
+    return Column(
+        "list",
+        lambda: cell_by_cell(len(cells), cells.__getitem__),
+        lambda: np.fromiter(map(as_number, cells), dtype=float, count=len(cells)),
+    )
 
 
 def of_times(ticks: Callable[[], np.ndarray], name: str) -> Column:
@@ -89,6 +115,24 @@ def number_in(text: str) -> float:
         return float(text) if text.isascii() and "_" not in text else np.nan
     except (ValueError, AttributeError):  # a missing text is none either
         return np.nan
+
+
+def as_number(cell: Any) -> float:
+    """The number that a cell of no declared type is; NaN if none, infinite if it is too large.
+
+    >>> as_number(1), as_number("2"), as_number(-10**400), as_number(None)
+    (1.0, 2.0, -inf, nan)
+    """
+    return attempted(lambda: _number(cell), np.nan)
+
+
+def _number(cell: Any) -> float:
+    if isinstance(cell, str):
+        return number_in(cell)
+    try:
+        return float(cell)
+    except OverflowError:
+        return np.inf if cell > 0 else -np.inf
 
 
 def numbers_in(words: np.ndarray) -> np.ndarray:

@@ -9,7 +9,7 @@ import numpy as np
 
 from hush.errors import InvalidParameter
 from hush.releases.arrow import of_arrow
-from hush.releases.columns import FLOAT, NO_TIME, Column, objects, of_array, of_times
+from hush.releases.columns import FLOAT, NO_TIME, Column, objects, of_array, of_list, of_masked, of_times
 
 PACKAGES = ("pandas", "polars", "pyarrow")
 
@@ -33,13 +33,17 @@ def parts_of(source: Any, only: str) -> list[tuple[str, Any]]:
 
 
 def column_of(raw: Any) -> Column:
-    """A column of any library; numpy arrays as they are."""
+    """A column of any library, an array or a plain list."""
     package = package_of(raw)
     if package == "pandas":
         return _of_pandas(raw)
     if package == "polars":
         return _of_polars(raw)
-    return of_arrow(raw) if package == "pyarrow" else of_array(raw)
+    if package == "pyarrow":
+        return of_arrow(raw)
+    if isinstance(raw, np.ma.MaskedArray):
+        return of_masked(raw)
+    return of_array(raw) if isinstance(raw, np.ndarray) else of_list(raw)
 
 
 def _of_pandas(series: Any) -> Column:
@@ -62,13 +66,17 @@ def _of_pandas(series: Any) -> Column:
         return Column("words", values)
     if kind not in "biuf":
         return Column("opaque", values)
-    numbers = lambda: series.to_numpy(dtype=float, na_value=np.nan)  # noqa: E731
-    return Column("truth" if kind == "b" else "number", numbers if kind == "f" else values, numbers, FLOAT)
+    width = dtype.numpy_dtype if kind == "f" else FLOAT  # a short float is compared as a short one
+    numbers = lambda: series.to_numpy(dtype=width, na_value=np.nan)  # noqa: E731
+    return Column("truth" if kind == "b" else "number", numbers if kind == "f" else values, numbers, width)
 
 
 def _of_categories(series: Any) -> np.ndarray:
-    """By their codes: whole numbers would become floats where one is missing."""
-    names = objects([*series.cat.categories.astype(object), None])
+    """By their codes: whole numbers would become floats where one is missing. Short floats stay short."""
+    categories = series.cat.categories
+    width = getattr(categories.dtype, "numpy_dtype", categories.dtype)
+    short = getattr(width, "kind", "O") == "f"
+    names = objects([*(categories.to_numpy(dtype=width) if short else categories.astype(object)), None])
     return names[series.cat.codes.to_numpy()]  # the code of a missing one is -1
 
 

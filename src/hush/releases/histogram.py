@@ -14,6 +14,7 @@ import numpy as np
 from hush.curves.relation import Relation
 from hush.errors import InvalidParameter
 from hush.mechanisms.checks import number
+from hush.releases.boundary import attempted
 from hush.releases.columns import NUMBERS, number_in
 from hush.releases.noise import NoisyQuery
 from hush.releases.query import Answer, Run
@@ -21,8 +22,14 @@ from hush.releases.release import Interval
 from hush.releases.sums import expanded, failure_split
 from hush.releases.tables import Table
 
-TYPES: dict[str, Any] = dict.fromkeys(NUMBERS, int | float) | dict.fromkeys(("text", "words"), str) | {"other": object}
+TYPES: dict[str, Any] = {
+    **dict.fromkeys(NUMBERS, int | float | Decimal),
+    **dict.fromkeys(("text", "words"), str),
+    **dict.fromkeys(("other", "list"), object),
+}
 """The types of categories, by the kind of the column: any other one would be in no record, and count 0 for sure."""
+SHORT = (np.float16, np.float32)
+"""Floats that may be cells of a column of objects: there each is compared in its own width."""
 OTHER = "other"
 """The cell of whatever is in no category or bin."""
 
@@ -107,15 +114,20 @@ def read_category(text: str, kind: str) -> object:
 
     >>> read_category("1", "number"), read_category("1", "text"), read_category("true", "truth")
     (1, '1', True)
+    >>> read_category("0.1", "number"), read_category("12345678901234567890.12", "number")
+    (0.1, Decimal('12345678901234567890.12'))
     """
     if kind not in NUMBERS:
         return text
     if kind == "truth" and text.lower() in ("true", "false"):
         return text.lower() == "true"
     found = number_in(text)
-    if math.isnan(found):
+    exact = attempted(lambda: Decimal(text), Decimal("nan"))  # none where the exponent itself is too large
+    if math.isnan(found) or exact.is_nan():
         raise InvalidParameter("Histogram", "categories that are numbers, as the column is", categories=text)
-    return int(text) if text.strip().lstrip("+-").isdigit() else found
+    if math.isfinite(found) and text.strip().lstrip("+-").isdigit():
+        return int(text)
+    return found if Decimal(repr(found)) == exact else exact
 
 
 def _joined(ranges: list[tuple[float, float]], confidence: float) -> Interval:
@@ -127,9 +139,10 @@ def _categories(given: object) -> tuple[object, ...]:
     if isinstance(given, str | bytes) or not isinstance(given, Iterable):
         raise InvalidParameter("Histogram", rule, categories=given)
     plain = tuple(item.item() if isinstance(item, np.generic) else item for item in given)
-    if not plain or not all(isinstance(item, str | int | float) for item in plain):
+    if not plain or not all(isinstance(item, str | int | float | Decimal) for item in plain):
         raise InvalidParameter("Histogram", rule, categories=plain)
-    if len(set(plain)) < len(plain) or any(item != item for item in plain):
+    unequal = any(isinstance(item, float | Decimal) and Decimal(item).is_nan() for item in plain)  # to itself
+    if unequal or len(set(plain)) < len(plain):
         raise InvalidParameter("Histogram", rule, categories=plain)
     return plain
 
@@ -157,16 +170,19 @@ def _by_edges(batches: Iterable[np.ndarray], edges: np.ndarray) -> list[int]:
 
 
 def _by_category(batches: Iterable[np.ndarray], categories: tuple[object, ...]) -> list[int]:
-    counts = [0] * (len(categories) + 1)
+    outside = len(categories)
+    counts = [0] * (outside + 1)
+    widths: dict[type, dict[object, int]] = {kind: _places(categories, np.dtype(kind)) for kind in SHORT}
+    exact = _places(categories, np.dtype(object))
     for batch in batches:
-        place = _places(categories, batch.dtype)
         if batch.dtype.kind == "O":
             for value in batch.tolist():
-                counts[_place(place, value, len(categories))] += 1
+                counts[_place(widths.get(type(value), exact), value, outside)] += 1
             continue
+        place = _places(categories, batch.dtype)
         found, times = np.unique(batch, return_counts=True)
         for value, n in zip(found.tolist(), times.tolist(), strict=True):
-            counts[_place(place, value, len(categories))] += n
+            counts[_place(place, value, outside)] += n
     return counts
 
 
@@ -180,17 +196,18 @@ def _places(categories: tuple[object, ...], dtype: np.dtype) -> dict[object, int
 
 
 def _alike(category: object, dtype: np.dtype) -> Iterator[object]:
-    """What 0.1 is as a decimal, and as a short float."""
-    if isinstance(category, float):
-        yield Decimal(repr(category))
-        short = dtype.type(category).item() if dtype.kind == "f" else math.inf
-        if math.isfinite(short):
-            yield short
+    """What 0.1 is as a decimal, as a float, and as a short float."""
+    if not isinstance(category, float | Decimal):
+        return
+    near = float(category)
+    written = Decimal(repr(near))
+    if isinstance(category, float) or written == category:
+        yield from (near, written)
+    short = dtype.type(near).item() if dtype.kind == "f" else math.inf
+    if math.isfinite(short):
+        yield short
 
 
 def _place(places: dict[object, int], value: object, outside: int) -> int:
-    """Where a value counts; what cannot be looked up is outside."""
-    try:
-        return places.get(value, outside)
-    except Exception:  # whatever its own code raises
-        return outside
+    """Where a value counts; what cannot be looked up, whatever its own code raises, is outside."""
+    return attempted(lambda: places.get(value, outside), outside)

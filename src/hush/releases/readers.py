@@ -11,12 +11,14 @@ import numpy as np
 
 from hush.errors import InvalidParameter, NotInstalled
 from hush.releases.boundary import sealed
-from hush.releases.columns import FLOAT, NO_TIME, NUMBERS, OBJECT, Column
+from hush.releases.columns import FLOAT, NUMBERS, OBJECT, Column
 
 ONLY = ""
 """The name of the only column of a bare array."""
 BATCH = 1 << 18
 """Records that are read from a file at once."""
+DECLARED = ("__array__", "__array_interface__", "__array_struct__")
+"""What a type has that makes an array of itself, beside a buffer."""
 READABLE = "data that can be read: types that are covered, a file that is whole (the fault may show a record: not told)"
 
 
@@ -125,28 +127,29 @@ def _opened(source: Any) -> Reader:
     if isinstance(source, str | Path):
         return _open_file(Path(source))
     if isinstance(source, Mapping):
-        return Memory((str(k), v if package_of(v) in PACKAGES else _array(v)) for k, v in source.items())
-    return Memory(parts_of(source, ONLY) if package_of(source) in PACKAGES else [(ONLY, _array(source))])
+        return Memory((str(k), v if package_of(v) in PACKAGES else _raw(v)) for k, v in source.items())
+    return Memory(parts_of(source, ONLY) if package_of(source) in PACKAGES else [(ONLY, _raw(source))])
 
 
-def _array(values: Any) -> np.ndarray:
-    try:
-        array = np.ma.asarray(values) if isinstance(values, np.ma.MaskedArray) else np.asarray(values)
-    except (TypeError, ValueError):
-        raise InvalidParameter("table", "rows of one length", source=type(values).__name__) from None
-    if array.ndim == 0 or array.dtype.kind in "cV":
-        raise InvalidParameter("table", "an array, a data frame, or a path", source=type(values).__name__)
-    return _unmasked(array) if isinstance(array, np.ma.MaskedArray) else array
-
-
-def _unmasked(array: np.ma.MaskedArray) -> np.ndarray:
-    """Masked cells are missing, by the type of the array: NaN, NaT or None."""
-    data, mask, kind = np.ma.getdata(array), np.ma.getmaskarray(array), array.dtype.kind
-    if kind in "mM":
-        return np.where(mask, NO_TIME, data.view(np.int64)).view(data.dtype)
-    found = data.astype(float if kind in "biuf" else object)
-    found[mask] = np.nan if kind in "biuf" else None
+def _raw(values: Any) -> np.ndarray | list[Any]:
+    """An array, whose type is declared, or a plain list, of which the cells must not decide one."""
+    if _is_list(values):
+        return list(values)
+    found = np.ma.asarray(values) if isinstance(values, np.ma.MaskedArray) else np.asarray(values)
+    if found.ndim == 0 or found.dtype.kind in "cV":
+        raise InvalidParameter("table", "an array, a list, a data frame, or a path", source=type(values).__name__)
     return found
+
+
+def _is_list(values: Any) -> bool:
+    """Whether it is a sequence that declares no type for its cells: numpy would guess one from them."""
+    if any(hasattr(values, name) for name in (*DECLARED, "keys")) or isinstance(values, str):
+        return False
+    try:
+        memoryview(values)
+        return False
+    except TypeError:
+        return hasattr(values, "__len__") and hasattr(values, "__getitem__")
 
 
 def _open_file(path: Path) -> Reader:

@@ -78,7 +78,7 @@ class Table:
 
     def require_numbers(self, who: str) -> None:
         """Raise where the column cannot hold numbers."""
-        if self.reader.kind(self.name) not in (*NUMBERS, "text"):
+        if self.reader.kind(self.name) not in (*NUMBERS, "text", "list"):
             raise InvalidParameter(who, "a column of numbers", column=self.column)
 
     def batches(self, *, numbers: bool = False) -> Iterator[np.ndarray]:

@@ -18,7 +18,7 @@ class _Named:
     """A unit with code of its own, which may raise when it meets another: then they are two."""
 
     def __init__(self, unit: Any) -> None:
-        self._unit, self._hash = unit, hash(unit)
+        self._unit, self._hash = unit, attempted(lambda: hash(unit), 0)
 
     def __hash__(self) -> int:
         return self._hash
@@ -66,11 +66,8 @@ def _missing(units: np.ndarray) -> np.ndarray:
 
 
 def _is_none(unit: Any) -> bool:
-    try:
-        hash(unit)
-        return unit is None or unit == "" or bool(unit != unit)
-    except Exception:  # pandas.NA is neither equal nor different, lists have no hash, others raise what they like
-        return True
+    """Also what cannot tell: pandas.NA is neither equal nor different, lists have no hash, others raise anything."""
+    return attempted(lambda: hash(unit) is None or unit is None or bool(unit == "") or bool(unit != unit), True)
 
 
 def _coded(units: np.ndarray) -> tuple[list[object], np.ndarray]:
