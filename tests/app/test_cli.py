@@ -132,7 +132,7 @@ def test_calibrate_for_an_advantage_over_a_range(capsys: pytest.CaptureFixture[s
         (["nonsense"], "invalid choice: 'nonsense'"),
         (["epsilon", "gaussian 1"], "required: --delta"),
         (["epsilon", "gaussian 1", "--delta", "x"], "invalid float value: 'x'"),
-        (["epsilon", "gaussian 1", "--delta", "2"], "0 <= delta < 1; got delta=2.0"),
+        (["epsilon", "gaussian 1", "--delta", "2"], "0 <= delta <= 1; got delta=2.0"),
         (["epsilon", "gaussian -1", "--delta", "1e-5"], "noise_multiplier=-1.0"),
         (["epsilon", "--delta", "1e-5"], "missing=['--noise', '--rate', '--steps']"),
         (["epsilon", "--noise", "1", "--delta", "1e-5"], "missing=['--rate', '--steps']"),
