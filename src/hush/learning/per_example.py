@@ -15,7 +15,7 @@ from hush.learning.batch import Loss, row_losses, rows, size_of, tensors, unredu
 from hush.learning.boundary import attempt, quiet
 from hush.learning.clipping import Clipping, Flat, checked_norm
 from hush.learning.groups import Keys, grouped, joint
-from hush.learning.memory import Kept
+from hush.learning.kept import Kept
 from hush.learning.parts import Part, Rows
 from hush.learning.probe import ROWS, Probe, probe_of
 from hush.learning.sizes import LARGEST, check_sizes
@@ -64,7 +64,7 @@ class Watched:
         self.groups = grouped(self.units)
         self.each = unreduced(self.loss)
         self.run = Pass(self.units, self.axes, self.loops)
-        self.kept = Kept(self.model)
+        self.kept = Kept(self.model, self.loss)
         self.sizes = [p.numel() for p in self.parameters.values()]
         self.device = next(iter(self.parameters.values())).device
 

@@ -1,0 +1,193 @@
+"""State in odd places is seen, undone or refused by name: gradients, attributes of tensors, things made in C."""
+
+from __future__ import annotations
+
+import array
+import contextvars
+import functools
+import io
+import itertools
+from collections.abc import Callable
+from types import SimpleNamespace
+from typing import Any
+
+import numpy as np
+import pytest
+import torch
+from torch import Tensor, nn
+from torch.nn import functional as F
+
+import hush
+from hush.learning import fit
+from tests.learning import own_module
+
+N = 64
+PLAN = hush.train_plan(examples=N, batch_size=16, epochs=1, noise_multiplier=1.0, delta=1e-3)
+WHOLE = hush.train_plan(examples=N, batch_size=N, epochs=1, noise_multiplier=1.0, delta=1e-3)
+VARIABLE: contextvars.ContextVar[float] = contextvars.ContextVar("seen", default=0.0)
+
+
+def data() -> tuple[Tensor, Tensor]:
+    return torch.randn(N, 4, generator=torch.Generator().manual_seed(1)), torch.arange(N) % 2
+
+
+class Seeing(nn.Module):
+    """A linear layer that calls a function on its inputs before."""
+
+    def __init__(self, see: Callable[[Any, Tensor], object], **parts: Any) -> None:
+        super().__init__()
+        self.layer, self.see = nn.Linear(4, 2), see
+        self.register_buffer("buffer", torch.zeros(1))
+        self.frozen = nn.Parameter(torch.zeros(1), requires_grad=False)
+        for name, part in parts.items():
+            setattr(self, name, part)
+
+    def forward(self, inputs: Tensor) -> Tensor:
+        self.see(self, inputs.detach())
+        return self.layer(inputs)
+
+
+@functools.lru_cache
+def store() -> dict[str, Any]:
+    return {}
+
+
+def in_module(self: Any, x: Tensor) -> None:
+    own_module.SEEN.append(float(x.mean()))
+
+
+def in_imported(self: Any, x: Tensor) -> None:
+    import tests.learning.own_module as module
+
+    setattr(module, "LAST" + "", float(x.mean()))
+
+
+def in_cache(self: Any, x: Tensor) -> None:
+    store()["last"] = float(x.mean())
+
+
+def in_grad(self: Any, x: Tensor) -> None:
+    self.frozen.grad = torch.full_like(self.frozen, float(x.sum()))
+
+
+def added(self: Any, x: Tensor) -> None:
+    self.held.t += x.mean()
+
+
+class Tagged(float):
+    """A number that has attributes."""
+
+
+HIDDEN: dict[str, Callable[[], nn.Module]] = {
+    "gradient of a frozen parameter": lambda: Seeing(in_grad),
+    "array.array": lambda: Seeing(lambda s, x: s.held.append(float(x.mean())), held=array.array("d")),
+    "attribute of a buffer": lambda: Seeing(lambda s, x: setattr(s.buffer, "note", x.mean())),
+    "attribute of a parameter": lambda: Seeing(lambda s, x: setattr(s.layer.weight, "note", x.mean())),
+    "attribute of a number": lambda: Seeing(lambda s, x: setattr(s.held, "note", x.mean()), held=Tagged(1)),
+    "bytes in memory": lambda: Seeing(lambda s, x: s.held.write(x.numpy().tobytes()), held=io.BytesIO()),
+    "torch generator": lambda: Seeing(lambda s, x: s.held.manual_seed(len(x)), held=torch.Generator()),
+    "numpy generator": lambda: Seeing(lambda s, x: s.held.random(len(x)), held=np.random.default_rng(1)),
+    "set of tensors": lambda: Seeing(lambda s, x: s.held.t.add(x.mean()), held=SimpleNamespace(t=set())),
+    "replaced in a set": lambda: Seeing(lambda s, x: (s.held.clear(), s.held.add(x.mean())), held={torch.zeros(1)}),
+    "count": lambda: Seeing(lambda s, x: [next(s.held) for _ in x], held=itertools.count()),
+    "own module": lambda: Seeing(in_module),
+    "own module by a name that is made": lambda: Seeing(in_imported),
+    "context variable": lambda: Seeing(lambda s, x: VARIABLE.set(float(x.mean()))),
+    "cached function": lambda: Seeing(in_cache),
+    "method of a list": lambda: Seeing(lambda s, x: s.held(float(x.mean())), held=[].append),
+}
+HELD: dict[str, Callable[[], nn.Module]] = {
+    "namespace": lambda: Seeing(added, held=SimpleNamespace(t=torch.zeros(1))),
+    "module in a list": lambda: Seeing(lambda s, x: s.held[0].buffer.add_(x.mean()), held=[Seeing(added)]),
+    "hook": lambda: hooked(),
+}
+
+
+def hooked() -> nn.Module:
+    model, seen = nn.Sequential(nn.Linear(4, 2)), []
+    model[0].register_forward_hook(lambda layer, inputs, output: seen.append(output.detach().mean()))
+    return model
+
+
+def train(model: nn.Module, rows: Any = None, plan: Any = PLAN, **given: Any) -> Any:
+    return fit(model, rows or data(), plan, **{"loss": F.cross_entropy, "max_norm": 1.0, **given})
+
+
+@pytest.mark.parametrize("name", HIDDEN)
+def test_state_in_odd_places_is_refused(name: str) -> None:
+    with pytest.raises(hush.NotCovered, match="writes what it saw"):
+        train(HIDDEN[name]())
+
+
+@pytest.mark.parametrize("name", HELD)
+def test_a_compiled_model_is_looked_into(name: str) -> None:
+    with pytest.raises(hush.NotCovered, match="writes what it saw"):
+        train(torch.compile(HELD[name](), backend="eager"))
+
+
+def test_a_compiled_model_that_keeps_nothing_is_fine() -> None:
+    assert train(torch.compile(nn.Sequential(nn.Linear(4, 3), nn.Tanh(), nn.Linear(3, 2)), backend="eager")).private
+
+
+def test_what_cannot_be_looked_into_is_refused_by_name() -> None:
+    seen = (row for row in range(3))
+    with pytest.raises(hush.NotCovered, match=r"here: model\.see\.seen, of type builtins\.generator\)"):
+        train(Seeing(lambda s, x: seen))
+
+
+def unusual(see: Callable[[Any, Tensor], object]) -> Callable[[Any, Tensor], object]:
+    return lambda s, x: see(s, x) if bool((x > 40).any()) else None
+
+
+def replaced(s: Any, x: Tensor) -> None:
+    s.held["deep"][0].append(x.mean())
+    s.space.t += x.mean()
+    s.space.more = x
+    s.frozen.data.add_(x.mean())
+    s.layer.weight.data.add_(x.mean())
+    s.inner[0].weight.data.fill_(float(x.mean()))
+    s.inner[0].extra = x
+    s.buffer.note = x
+    s.words.append(float(x.mean()))
+    s.draws.manual_seed(int(x.sum()))
+    own_module.SEEN.append(float(x.mean()))
+    in_grad(s, x)
+
+
+class Remembering(nn.Module):
+    """A loss that keeps what it saw of unusual rows."""
+
+    def __init__(self) -> None:
+        super().__init__()
+        self.register_buffer("worst", torch.zeros(1))
+        self.space = SimpleNamespace(seen=[])
+
+    def forward(self, output: Tensor, target: Tensor) -> Tensor:
+        losses = F.cross_entropy(output, target, reduction="none")
+        if bool((losses > 9).any()):
+            self.worst += losses.detach().max()
+            self.space.seen.append(losses.detach())
+        return losses
+
+
+def test_what_unusual_rows_leave_in_odd_places_is_undone() -> None:
+    rows = data()
+    rows[0][5] = 50.0
+    model = Seeing(
+        unusual(replaced),
+        held={"deep": [[1]]},
+        space=SimpleNamespace(t=torch.zeros(1)),
+        inner=[nn.Linear(2, 2)],
+        words=array.array("d"),
+        draws=torch.Generator().manual_seed(3),
+    )
+    model.layer.weight.data.copy_(torch.tensor([[9.0] * 4, [-9.0] * 4]))
+    weights, inner = model.layer.weight.detach().clone(), model.inner[0].weight.detach().clone()
+    loss, still = Remembering(), torch.optim.SGD([model.layer.weight, model.frozen], lr=0.0)
+    train(model, rows, WHOLE, loss=loss, optimizer=still)
+    assert model.held == {"deep": [[1]]} and vars(model.space).keys() == {"t"} and not model.space.t.any()
+    assert not model.frozen.any() and model.frozen.grad is None
+    assert torch.equal(model.layer.weight, weights) and torch.equal(model.inner[0].weight, inner)
+    assert not hasattr(model.inner[0], "extra") and not hasattr(model.buffer, "note")
+    assert not model.words and model.draws.initial_seed() == 3 and not own_module.SEEN
+    assert not loss.worst.any() and not loss.space.seen
