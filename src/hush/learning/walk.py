@@ -43,7 +43,7 @@ FIXED = (
 OUTSIDE = (io.RawIOBase, io.BufferedReader, io.BufferedWriter, io.BufferedRandom, io.TextIOWrapper, socket.socket)
 OUTSIDE += (_thread.LockType, _thread.RLock)
 """Files, sockets and locks: what is written there is not part of the model, and is beyond any check."""
-HOLDERS = (list, tuple, dict, set, frozenset, deque, types.MappingProxyType, np.ndarray, Tensor, torch.Generator)
+HOLDERS = (list, tuple, dict, set, frozenset, deque, types.MappingProxyType, np.ndarray, Tensor)
 """Kinds whose content is not in attributes, and is looked into."""
 DYNAMIC = frozenset({"getattr", "setattr", "vars", "globals", "exec", "eval", "__dict__", "__getattribute__"})
 """Names by which code reaches names that are not written in it."""
@@ -86,7 +86,7 @@ def _below(path: str, value: Any) -> Steps:
 
 def _of_compiler(value: object) -> bool:
     """Compilers' own things, besides the modules that they run."""
-    module = type(value).__module__ or ""
+    module = str(type(value).__module__)  # of some kinds made in C it is no text
     return module.startswith("torch._") and not module.startswith("torch._C") and not isinstance(value, nn.Module)
 
 
@@ -197,7 +197,8 @@ def _of_function(function: types.FunctionType) -> Steps:
         except ValueError:  # a variable that has no value yet
             continue
     yield from (("", part) for part in (function.__defaults__, function.__kwdefaults__) if part)
-    yield from ((f".{name}", entry) for name, entry in vars(function).items())
+    noted = [(name, entry) for name, entry in vars(function).items() if not name.startswith("_torchdynamo")]
+    yield from ((f".{name}", entry) for name, entry in noted)  # without the compiler's own
     for scope, names in scopes(function):
         for name in names:
             entry = scope.get(name)
@@ -237,6 +238,8 @@ def _names(code: types.CodeType) -> tuple[frozenset[str], frozenset[str], frozen
 @lru_cache(maxsize=1024)
 def is_own(module: str | None) -> bool:
     """Whether code was written by the user: it is not Python's, nor that of an installed package."""
+    if not isinstance(module, str | None):  # as for some kinds made in C
+        return False
     root = (module or "").split(".")[0]
     if root in sys.stdlib_module_names or root in ("torch", "hush", "numpy"):
         return root == "__main__"
@@ -249,8 +252,8 @@ def _of_cache(value: Any) -> Steps:
     """What a cached function returned before, and the function."""
     yield from (("", entry) for entry in (value.cache_info().currsize, value.__wrapped__))
     for entry in gc.get_referents(value):
-        if not hides(type(entry)):
-            yield "", entry
+        parts = [part for pair in entry.items() for part in pair] if isinstance(entry, dict) else [entry]
+        yield from (("", part) for part in parts if type(part).__name__ != "_lru_list_elem")  # the order of use
 
 
 STEPS: tuple[tuple[Any, Any], ...] = (
