@@ -65,9 +65,14 @@ def _undone(value: Any) -> Iterator[Undo]:
         yield from (functools.partial(_put_mapping, part, part.copy()) for part in parts)
     for _, slot in slots(type(value)):
         yield functools.partial(_put_slot, slot, value, _slot(slot, value))
-    for kinds, keep in WAYS:
-        if isinstance(value, kinds):
-            yield keep(value)
+    keep = _way(type(value))
+    if keep is not None:
+        yield keep(value)
+
+
+@functools.lru_cache(maxsize=4096)
+def _way(kind: type) -> Callable[[Any], Undo] | None:
+    return next((keep for kinds, keep in WAYS if issubclass(kind, kinds)), None)
 
 
 def _of_function(function: types.FunctionType) -> Iterator[Undo]:

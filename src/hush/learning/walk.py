@@ -13,8 +13,8 @@ import sys
 import sysconfig
 import types
 import weakref
-from collections import deque
-from collections.abc import Iterator, Mapping
+from collections import OrderedDict, defaultdict, deque
+from collections.abc import Callable, Iterable, Iterator, Mapping
 from contextvars import ContextVar
 from functools import lru_cache
 from numbers import Number
@@ -43,7 +43,8 @@ FIXED = (
 OUTSIDE = (io.RawIOBase, io.BufferedReader, io.BufferedWriter, io.BufferedRandom, io.TextIOWrapper, socket.socket)
 OUTSIDE += (_thread.LockType, _thread.RLock)
 """Files, sockets and locks: what is written there is not part of the model, and is beyond any check."""
-HOLDERS = (list, tuple, dict, set, frozenset, deque, types.MappingProxyType, np.ndarray, Tensor)
+HOLDERS = (list, tuple, dict, OrderedDict, defaultdict, set, frozenset, deque, types.MappingProxyType, np.ndarray)
+HOLDERS += (Tensor, torch._C.TensorBase)
 """Kinds whose content is not in attributes, and is looked into."""
 DYNAMIC = frozenset({"getattr", "setattr", "vars", "globals", "exec", "eval", "__dict__", "__getattribute__"})
 """Names by which code reaches names that are not written in it."""
@@ -72,22 +73,27 @@ def named(path: str) -> str:
     return path.split("[")[0].replace("'", "")
 
 
-def _below(path: str, value: Any) -> Steps:
-    if isinstance(value, FIXED) or isinstance(value, OUTSIDE) or _of_compiler(value):
-        return
+def _below(path: str, value: Any) -> Iterable[tuple[str, object]]:
+    steps = _steps(type(value))
+    return steps(value) if steps is not None else (("", _reduced(path, value)), *_of_object(value))
+
+
+@lru_cache(maxsize=4096)
+def _steps(kind: type) -> Callable[[Any], Iterable[tuple[str, object]]] | None:
+    """How things of a kind are looked into; None if they hide something."""
+    if issubclass(kind, FIXED + OUTSIDE) or _of_compiler(kind):
+        return lambda value: ()
     for kinds, steps in STEPS:
-        if isinstance(value, kinds):
-            yield from steps(value)
-            return
-    if hides(type(value)) and not isinstance(value, Number | str | bytes | bytearray | np.generic):
-        yield "", _reduced(path, value)
-    yield from _of_object(value)
+        if issubclass(kind, kinds):
+            return steps
+    leaf = issubclass(kind, Number | str | bytes | bytearray | np.generic)
+    return _of_object if leaf or not hides(kind) else None
 
 
-def _of_compiler(value: object) -> bool:
+def _of_compiler(kind: type) -> bool:
     """Compilers' own things, besides the modules that they run."""
-    module = str(type(value).__module__)  # of some kinds made in C it is no text
-    return module.startswith("torch._") and not module.startswith("torch._C") and not isinstance(value, nn.Module)
+    module = str(kind.__module__)  # of some kinds made in C it is no text
+    return module.startswith("torch._") and not module.startswith("torch._C") and not issubclass(kind, nn.Module)
 
 
 @lru_cache(maxsize=4096)
@@ -127,7 +133,7 @@ def _of_object(value: Any) -> Steps:
         yield from ((f"[{place}]", entry) for place, entry in enumerate(value))
     if isinstance(value, set | frozenset):
         yield from ((f"[{place}]", entry) for place, entry in enumerate(sorted(value, key=_order)))
-    if isinstance(value, Mapping) and not isinstance(value, types.MappingProxyType):
+    if isinstance(value, Mapping):
         for place, pair in enumerate(value.items()):
             yield from ((f"[{place}]", part) for part in pair)
     for name, entry in (attributes(value) or {}).items():
