@@ -193,3 +193,115 @@ def test_what_unusual_rows_leave_in_odd_places_is_undone() -> None:
     assert not hasattr(model.inner[0], "extra") and not hasattr(model.buffer, "note")
     assert not model.words and model.draws.initial_seed() == 3 and not own_module.SEEN
     assert not loss.worst.any() and not loss.space.seen
+
+
+class Listed(torch.utils.data.Dataset):
+    """Rows of a list; `carry` adds the row that was read before."""
+
+    def __init__(self, rows: list[Tensor], carry: bool = False) -> None:
+        self.rows, self.carry, self.last = rows, carry, torch.zeros(4)
+
+    def __len__(self) -> int:
+        return len(self.rows)
+
+    def __getitem__(self, place: int) -> tuple[Tensor, int]:
+        row = self.rows[place]
+        if self.carry:
+            row, self.last = row + self.last, row
+        return row, place % 2
+
+
+def test_a_dataset_that_carries_rows_is_refused() -> None:
+    rows = list(data()[0])
+    assert train(nn.Linear(4, 2), Listed(rows)).private
+    with pytest.raises(hush.NotCovered, match="read before"):
+        train(nn.Linear(4, 2), Listed(rows, carry=True))
+
+
+def test_one_row_does_not_turn_the_vote_of_the_first_rows() -> None:
+    wide, narrow, odd = torch.ones(4), torch.ones(3), torch.ones(2)
+    for ninth in (wide, narrow, odd):  # at a tie of the others
+        with pytest.raises(hush.InvalidParameter, match="one shape and type"):
+            train(nn.Linear(4, 2), Listed([wide] * 4 + [narrow] * 4 + [ninth] + [wide] * 55))
+    for ninth in (wide, narrow, odd):
+        assert train(nn.Linear(4, 2), Listed([wide] * 7 + [narrow] + [ninth] + [wide] * 55)).private
+
+
+class Turned(nn.Module):
+    """Positions in front."""
+
+    def __init__(self, early: bool) -> None:
+        super().__init__()
+        self.words, self.last, self.early = nn.Embedding(7, 8), nn.Linear(8, 2), early
+        self.mixed = nn.TransformerEncoder(nn.TransformerEncoderLayer(8, 2, 16), 1, enable_nested_tensor=False)
+
+    def forward(self, words: Tensor) -> Tensor:
+        hidden = self.words(words.t()) if self.early else self.words(words).transpose(0, 1)
+        return self.last(self.mixed(hidden).mean(0))
+
+
+@pytest.mark.parametrize("early", [True, False])
+def test_an_embedding_with_positions_in_front(early: bool) -> None:
+    assert train(Turned(early), (torch.randint(0, 7, (N, 5)), torch.arange(N) % 2)).private
+
+
+class Drawing(nn.Module):
+    """Logits to which torch adds noise."""
+
+    def __init__(self, hard: bool) -> None:
+        super().__init__()
+        self.layer, self.hard = nn.Linear(4, 2), hard
+
+    def forward(self, inputs: Tensor) -> Tensor:
+        return F.gumbel_softmax(self.layer(inputs), hard=self.hard)
+
+
+@pytest.mark.parametrize(
+    "model",
+    [
+        lambda: nn.Sequential(nn.Linear(4, 3), nn.RReLU(), nn.Linear(3, 2)),
+        lambda: Drawing(False),
+        lambda: Drawing(True),
+    ],
+)
+def test_layers_of_torch_that_draw_inside(model: Callable[[], nn.Module]) -> None:
+    assert train(model()).private
+
+
+@pytest.mark.filterwarnings("ignore")
+def test_scripted_models_are_refused_by_name() -> None:
+    for model in (torch.jit.script(nn.Linear(4, 2)), torch.jit.trace(nn.Linear(4, 2), torch.randn(3, 4))):
+        with pytest.raises(hush.NotCovered, match="scripted or traced"):
+            train(model)
+
+
+def test_what_cannot_run_is_a_named_error_before_anything_is_drawn() -> None:
+    inputs, targets = data()
+    model = nn.Linear(4, 2)
+    wrong: list[dict[str, Any]] = [
+        {"optimizer": torch.optim.LBFGS(model.parameters())},
+        {"optimizer": torch.optim.SparseAdam(list(model.parameters()))},
+        {"loss": None},
+        {"rows": (inputs[:, :3], targets)},
+        {"rows": (inputs.long(), targets)},
+        {"rows": (inputs, targets.double())},
+        {"rows": (inputs.to_sparse(), targets)},
+        {"rows": (inputs.to("meta"), targets)},
+        {"public": (inputs[:, :3], targets), "on_step": print},
+    ]
+    for given in wrong:
+        with pytest.raises(hush.HushError):
+            train(model, **given)
+
+
+def test_rows_that_meet_at_some_sizes() -> None:
+    class Odd(nn.Module):
+        def __init__(self) -> None:
+            super().__init__()
+            self.layer = nn.Linear(4, 2)
+
+        def forward(self, inputs: Tensor) -> Tensor:
+            return self.layer(inputs + inputs.mean(0) if len(inputs) % 2 and len(inputs) > 3 else inputs)
+
+    with pytest.raises(hush.NotCovered, match="examples of a batch meet"):
+        train(Odd())

@@ -5,7 +5,7 @@ from __future__ import annotations
 import array
 import functools
 import io
-import random
+import random  # noqa: TID251 (nothing is drawn)
 import types
 from collections import deque
 from collections.abc import Callable, Iterator
@@ -193,7 +193,7 @@ WAYS: tuple[tuple[Any, Callable[[Any], Undo]], ...] = (
     ((bytearray, array.array), lambda value: functools.partial(value.__setitem__, slice(None), value[:])),
     ((io.BytesIO, io.StringIO), lambda value: functools.partial(value.__setstate__, value.__getstate__())),
     (torch.Generator, lambda value: functools.partial(value.set_state, value.get_state())),
-    (np.random.BitGenerator, lambda value: functools.partial(setattr, value, "state", value.state)),
+    (np.random.BitGenerator, lambda value: functools.partial(setattr, value, "state", value.state)),  # noqa: TID251
     (random.Random, lambda value: functools.partial(value.setstate, value.getstate())),
     (ContextVar, _of_variable),
     (functools._lru_cache_wrapper, _of_cache),

@@ -219,6 +219,7 @@ def fit(
     if resume_from is not None:
         gradient.steps, was_private = run.load(resume_from)
         private = private and was_private
+    _public_loss(model, loss, public)  # what fails fails before anything is drawn
     optimizer.zero_grad()  # what others left there, for parameters that are not trained, has no noise
     for batch in gradient.batches(data, source):
         gradient(batch)
@@ -236,7 +237,13 @@ def _public_loss(model: nn.Module, loss: Loss, public: Any) -> float | None:
     if public is None:
         return None
     with torch.no_grad():
-        return float(row_losses(model, unreduced(loss), public, size_of(public)).mean())
+        try:
+            return float(row_losses(model, unreduced(loss), public, size_of(public)).mean())
+        except HushError:
+            raise
+        except Exception as error:
+            reason = type(error).__name__
+            raise InvalidParameter("public", "rows that model and loss take, as in data", reason=reason) from error
 
 
 def _a_plan(plan: object) -> TrainPlan:
@@ -252,6 +259,10 @@ def _an_optimizer(given: torch.optim.Optimizer | None, model: nn.Module) -> torc
     rule = "a torch optimizer of parameters of this model, at least one of them trainable"
     if not hasattr(given, "param_groups"):
         raise InvalidParameter("optimizer", rule, optimizer=type(given).__name__)
+    if isinstance(given, torch.optim.LBFGS | torch.optim.SparseAdam):
+        raise InvalidParameter(
+            "optimizer", "one that steps by one dense gradient, without a closure", optimizer=type(given).__name__
+        )
     own = {id(p) for p in model.parameters()}
     moved = [p for group in given.param_groups for p in group["params"]]
     others = sum(id(p) not in own for p in moved)
