@@ -18,7 +18,7 @@ from torch import Tensor, nn
 from torch.nn import functional as F
 
 import hush
-from hush.learning import fit
+from hush.learning.sgd import fit
 from tests.learning import own_module
 
 N = 64
@@ -109,8 +109,9 @@ def hooked() -> nn.Module:
     return model
 
 
-def train(model: nn.Module, rows: Any = None, plan: Any = PLAN, **given: Any) -> Any:
-    return fit(model, rows or data(), plan, **{"loss": F.cross_entropy, "max_norm": 1.0, **given})
+def train(model: Any, rows: Any = None, plan: Any = PLAN, **given: Any) -> Any:
+    named: dict[str, Any] = {"loss": F.cross_entropy, "max_norm": 1.0, **given}
+    return fit(model, rows or data(), plan, **named)
 
 
 @pytest.mark.parametrize("name", HIDDEN)
@@ -175,7 +176,7 @@ def test_what_unusual_rows_leave_in_odd_places_is_undone() -> None:
     rows = data()
     rows[0][5] = 50.0
     own_module.SEEN.clear()
-    model = Seeing(
+    model: Any = Seeing(
         unusual(replaced),
         held={"deep": [[1]]},
         space=SimpleNamespace(t=torch.zeros(1)),
@@ -185,7 +186,8 @@ def test_what_unusual_rows_leave_in_odd_places_is_undone() -> None:
     )
     model.layer.weight.data.copy_(torch.tensor([[9.0] * 4, [-9.0] * 4]))
     weights, inner = model.layer.weight.detach().clone(), model.inner[0].weight.detach().clone()
-    loss, still = Remembering(), torch.optim.SGD([model.layer.weight, model.frozen], lr=0.0)
+    loss: Any = Remembering()
+    still = torch.optim.SGD([model.layer.weight, model.frozen], lr=0.0)
     train(model, rows, WHOLE, loss=loss, optimizer=still)
     assert model.held == {"deep": [[1]]} and vars(model.space).keys() == {"t"} and not model.space.t.any()
     assert not model.frozen.any() and model.frozen.grad is None
