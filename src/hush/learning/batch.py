@@ -67,6 +67,8 @@ def row_losses(model: nn.Module, loss: Loss, batch: Any, count: int) -> Tensor:
 
 def unreduced(loss: Loss) -> Loss:
     """The loss with one value an example, where torch's own `reduction` would average it."""
+    if not callable(loss):
+        raise InvalidParameter("loss", "a function loss(output, targets, ...)", loss=type(loss).__name__)
     if isinstance(loss, nn.Module):
         if getattr(loss, "reduction", "none") != "none":
             raise InvalidParameter(

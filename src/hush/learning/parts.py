@@ -110,7 +110,7 @@ class Rows(Part):
         return Rows(total)
 
     def folded(self, count: int) -> Part:
-        summed = {name: rows.view(count, -1, *rows.shape[1:]).sum(1) for name, rows in self.gradients.items()}
+        summed = {name: rows.reshape(count, -1, *rows.shape[1:]).sum(1) for name, rows in self.gradients.items()}
         return Rows(summed, self.kernel, self.room)
 
     def without(self, bad: Tensor) -> Part:
@@ -271,7 +271,7 @@ class Lookup(Part):
 
     def add(self, weights: Tensor, into: Views) -> None:
         scaled = self.left * weights.view(-1, 1, 1)
-        into["weight"].index_add_(0, self.places.flatten(), scaled.view(-1, scaled.shape[-1]))
+        into["weight"].index_add_(0, self.places.flatten(), scaled.reshape(-1, scaled.shape[-1]))
 
     def rows(self) -> dict[str, Tensor]:
         count, _, width = self.left.shape

@@ -15,7 +15,7 @@ from hush.learning.batch import Loss, row_losses, rows, size_of, tensors, unredu
 from hush.learning.boundary import attempt, quiet
 from hush.learning.clipping import Clipping, Flat, checked_norm
 from hush.learning.groups import Keys, grouped, joint
-from hush.learning.memory import Kept
+from hush.learning.kept import Kept
 from hush.learning.parts import Part, Rows
 from hush.learning.probe import ROWS, Probe, probe_of
 from hush.learning.sizes import LARGEST, check_sizes
@@ -64,7 +64,7 @@ class Watched:
         self.groups = grouped(self.units)
         self.each = unreduced(self.loss)
         self.run = Pass(self.units, self.axes, self.loops)
-        self.kept = Kept(self.model)
+        self.kept = Kept(self.model, self.loss)
         self.sizes = [p.numel() for p in self.parameters.values()]
         self.device = next(iter(self.parameters.values())).device
 
@@ -200,14 +200,24 @@ def _agrees(probe: Probe, units: list[Unit], alone: list[dict[str, Tensor]], loo
     try:
         run = Pass(units, probe.axes(units), _looped(units, loop))
         parts, _ = probe.watched(units, run, rows(probe.batch, 0, ROWS), ROWS)
+        right = _right(probe, parts, alone)
     except (RuntimeError, NotCovered, AttributeError, IndexError, TypeError, ValueError):
         return None
+    if not right:
+        return None
+    given = {leaf.untyped_storage().data_ptr() for leaf in tensors(probe.batch)}
+    shared = max((part.room for _, part in parts if isinstance(part, Rows)), default=0)
+    return 4 * (sum(_numbers(part, given) for _, part in parts) + 2 * shared) // ROWS
+
+
+def _right(probe: Probe, parts: list[tuple[Keys, Part]], alone: list[dict[str, Tensor]]) -> bool:
+    """Whether norms and sums of the parts are those of the rows alone."""
     names = {id(p): name for name, p in trainable(probe.model).items()}
     with torch.no_grad():
         squares = sum((part.squares() for _, part in parts), torch.zeros(ROWS, dtype=probe.kind))
         expected = torch.stack([sum(g.square().sum() for g in row.values()) for row in alone])  # type: ignore[arg-type]
         if not probe.same(squares, expected):
-            return None
+            return False
         for row in range(ROWS):
             sums = {name: torch.zeros_like(gradient) for name, gradient in alone[row].items()}
             weights = torch.zeros(ROWS, dtype=probe.kind).index_fill_(0, torch.tensor(row), 1.0)
@@ -215,10 +225,8 @@ def _agrees(probe: Probe, units: list[Unit], alone: list[dict[str, Tensor]], loo
                 part.add(weights, {name: sums[names[key]] for name, key in keys.items()})
             apart = sum(float((sums[name] - alone[row][name]).square().sum()) for name in sums)
             if not apart <= probe.close**2 * max(float(expected[row]), 1e-24):  # of the row's whole gradient
-                return None
-    given = {leaf.untyped_storage().data_ptr() for leaf in tensors(probe.batch)}
-    shared = max((part.room for _, part in parts if isinstance(part, Rows)), default=0)
-    return 4 * (sum(_numbers(part, given) for _, part in parts) + 2 * shared) // ROWS
+                return False
+    return True
 
 
 def _looped(units: list[Unit], loop: bool) -> frozenset[int]:

@@ -12,7 +12,7 @@ from torch import Tensor, nn
 from torch.overrides import TorchFunctionMode
 from torch.utils import _pytree as pytree
 
-from hush.errors import InvalidParameter, NotCovered
+from hush.errors import HushError, InvalidParameter, NotCovered
 from hush.learning.batch import Draw, Loss, random_like, row_losses, rows, unreduced
 from hush.learning.groups import Keys, grouped, joint
 from hush.learning.memory import Memory, difference, memory
@@ -43,9 +43,22 @@ class _Still(TorchFunctionMode):
             return args[0].fill_(0.5)
         if name in ("rand", "randn"):
             return func(*args, **named).fill_(0.5)
+        if name == "gumbel_softmax":
+            return _soft(args[0], **named)
+        if name == "rrelu":
+            named["training"] = False
         if name == "scaled_dot_product_attention":
             named["dropout_p"] = 0.0
         return func(*args, **named)
+
+
+def _soft(logits: Tensor, tau: float = 1, hard: bool = False, dim: int = -1, **others: Any) -> Tensor:
+    """gumbel_softmax with one constant for all draws, which cancels."""
+    soft = (logits / tau).softmax(dim)
+    if not hard:
+        return soft
+    place = soft.argmax(dim, keepdim=True)
+    return torch.zeros_like(soft).scatter_(dim, place, 1.0) - soft.detach() + soft
 
 
 def _still(model: nn.Module) -> nn.Module:
@@ -241,19 +254,25 @@ def probe_of(model: nn.Module, loss: Loss, batch: Any) -> Probe:
         raise NotCovered("complex parameters: keep real and imaginary parts as parameters of their own")
     if not kinds <= {torch.float32, torch.float64}:
         raise NotCovered("parameters of less than 32 bits: norms are not reliable. Keep the parameters in float32")
+    if any(isinstance(module, torch.jit.ScriptModule) for module in model.modules()):
+        raise NotCovered("a scripted or traced model: what it keeps cannot be looked into. Give the module itself")
     fault: Exception | None = None
     for kind, draw, moved in TRIES:
         probe = Probe(model, loss, batch, kind, draw, moved)
         try:
             with torch.no_grad():
                 losses = probe.losses(0, ROWS + 2)
-        except (RuntimeError, TypeError) as error:
+        except HushError:
+            raise
+        except Exception as error:  # of the model's or the loss's own, on random rows: it tells of none
             fault = error
             continue
         if torch.isfinite(losses).all():
             return probe
     if fault is not None:
-        raise fault
+        reason = f"{type(fault).__name__}: {str(fault).splitlines()[0] if str(fault) else ''}"
+        rule = "rows that model and loss take, of these shapes and types (random ones were tried)"
+        raise InvalidParameter("data", rule, reason=reason) from fault
     raise NotCovered("a model whose loss is not finite on random numbers: whether rows are apart cannot be seen")
 
 

@@ -67,7 +67,6 @@ class PrivateGradient:
         self.clipping, self.noise = clipping or Flat(), noise or SecureNoise()
         self.steps = 0
         self._watched: Watched | None = None
-        self._flat, self._named = torch.empty(0), {}
         self._drawn: DrawnBatch | None = None
         self._run: object = None
         self._states: list[tuple[Any, ...]] = []
@@ -103,20 +102,23 @@ class PrivateGradient:
         batch.used, self.steps = True, self.steps + 1
         share = 1 / self.plan.expected_batch
         scale = self.plan.noise_multiplier, self.max_norm * share
-        failed = False
+        self.model.zero_grad()  # of the parameters that are not trained too: what is there has no noise
+        flat, failed = watched.zeros(), False  # new, so that the model holds no part of it
+        named = watched.named(flat)
         try:
-            self.noise.begin(self._flat, *scale)
-            watched.add_clipped(self._named, batch.examples, self.max_norm, self.clipping, share)
-            self.noise.finish(self._flat, *scale)
+            self.noise.begin(flat, *scale)
+            watched.add_clipped(named, batch.examples, self.max_norm, self.clipping, share)
+            self.noise.finish(flat, *scale)
         except BaseException as error:
-            self._flat.zero_()  # it may be what .grad shows, and has no noise yet
+            flat.zero_()  # an error may carry it, and it has no noise yet
             if isinstance(error, HushError) or not isinstance(error, Exception):
                 raise
             failed = True
         if failed:
             raise NotCovered(WITHHELD)
+        self.model.zero_grad()
         for name, p in watched.parameters.items():
-            p.grad = self._named[name]
+            p.grad = named[name]
 
     def _ready(self, batch: Any) -> Watched:
         """Check the model on random data of these shapes, first and whenever the way it works was changed.
@@ -127,8 +129,6 @@ class PrivateGradient:
         if self._watched is None or states != self._states:
             self._states = states
             self._watched = Watched.of(self.model, self.loss, batch, self.plan.expected_batch)
-            self._flat = self._watched.zeros()
-            self._named = self._watched.named(self._flat)
         return self._watched
 
 
@@ -219,6 +219,7 @@ def fit(
     if resume_from is not None:
         gradient.steps, was_private = run.load(resume_from)
         private = private and was_private
+    _public_loss(model, loss, public)  # what fails fails before anything is drawn
     optimizer.zero_grad()  # what others left there, for parameters that are not trained, has no noise
     for batch in gradient.batches(data, source):
         gradient(batch)
@@ -236,7 +237,13 @@ def _public_loss(model: nn.Module, loss: Loss, public: Any) -> float | None:
     if public is None:
         return None
     with torch.no_grad():
-        return float(row_losses(model, unreduced(loss), public, size_of(public)).mean())
+        try:
+            return float(row_losses(model, unreduced(loss), public, size_of(public)).mean())
+        except HushError:
+            raise
+        except Exception as error:
+            reason = type(error).__name__
+            raise InvalidParameter("public", "rows that model and loss take, as in data", reason=reason) from error
 
 
 def _a_plan(plan: object) -> TrainPlan:
@@ -252,6 +259,10 @@ def _an_optimizer(given: torch.optim.Optimizer | None, model: nn.Module) -> torc
     rule = "a torch optimizer of parameters of this model, at least one of them trainable"
     if not hasattr(given, "param_groups"):
         raise InvalidParameter("optimizer", rule, optimizer=type(given).__name__)
+    if isinstance(given, torch.optim.LBFGS | torch.optim.SparseAdam):
+        raise InvalidParameter(
+            "optimizer", "one that steps by one dense gradient, without a closure", optimizer=type(given).__name__
+        )
     own = {id(p) for p in model.parameters()}
     moved = [p for group in given.param_groups for p in group["params"]]
     others = sum(id(p) not in own for p in moved)

@@ -28,6 +28,8 @@ FAINT = 0.01
 """Rows whose gradient is a smaller share of the largest one are not told from rounding."""
 GROWTH = 16
 """A size over the one before."""
+OTHERS = 4
+"""Sizes between, drawn at random: a model may behave in another way where a size is odd, or no multiple of eight."""
 
 
 def sizes_of(expected: float, most: int) -> Iterator[int]:
@@ -48,7 +50,9 @@ def check_sizes(probe: Probe, units: list[Unit], run: Pass, expected: float, mos
     That is a few passes a size, where rows alone would be thousands.
     """
     before, smaller = memory(model=probe.model, loss=probe.loss), ROWS
-    for size in sizes_of(expected, most):
+    regular = list(sizes_of(expected, most))
+    others = torch.randint(ROWS, max(regular, default=ROWS) + 1, (OTHERS,), generator=probe.generator).tolist()
+    for size in sorted({*regular, *others}):
         batch = random_like(probe.batch, size, probe.generator, probe.kind, probe.draw)
         weights = torch.rand(size, generator=probe.generator, dtype=probe.kind).add_(0.5).to(probe.device)
         parts = _seen(probe, units, run, batch, weights, smaller)
