@@ -52,3 +52,11 @@ def test_a_long_expression_is_answered_or_refused() -> None:
     assert parse("pure .1" + " | poisson .9" * (DEEPEST - 1)).epsilon(delta=1e-5).upper < 0.1
     with pytest.raises(InvalidParameter, match="inside each other"):
         parse("pure .1" + " | poisson .9" * 700)
+
+
+@pytest.mark.parametrize("levels", [2, 8])
+def test_samples_of_samples_are_answered(levels: int) -> None:
+    """Each level is a table of the one inside; without charges for looking at it the work grows with each."""
+    found = parse("gaussian 1" + " | poisson .5 | repeat 2" * levels).epsilon(delta=1e-5)
+    assert found.lower <= found.upper
+    assert found.upper > 0
