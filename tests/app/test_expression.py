@@ -5,9 +5,9 @@ from __future__ import annotations
 import pytest
 
 import hush
-from hush import InvalidParameter, Mechanism, Relation
+from hush import HushError, InvalidParameter, Mechanism, Relation
 from hush.app.cli import EXAMPLES
-from hush.app.expression import ATOMS, LONGEST, PIPES, parse
+from hush.app.expression import ATOMS, LONGEST, PIPES, RELATIONS, parse
 
 STEP = hush.Gaussian(1.0).on(hush.Poisson(rate=0.01))
 
@@ -98,3 +98,22 @@ def test_errors_name_the_word_and_what_is_allowed(text: str, message: str) -> No
         parse(text)
     assert message in str(caught.value)
     assert "\n" not in str(caught.value)
+
+
+@pytest.mark.parametrize(
+    "atom", ["local 1", "kary-response 1 3", "unary-encoding 1 3", "laplace-report 1", "gaussian-report 1"]
+)
+def test_local_reports_have_one_relation(atom: str) -> None:
+    assert parse(f"{atom} relation=replace") == parse(atom)
+    with pytest.raises(InvalidParameter, match="its only relation: replace one record"):
+        parse(f"{atom} relation=add_remove")
+
+
+@pytest.mark.parametrize("name", sorted(ATOMS))
+@pytest.mark.parametrize("relation", ["relation=replace", "relation=add_remove"])
+def test_every_word_takes_a_relation_or_refuses_it_by_name(name: str, relation: str) -> None:
+    try:
+        made = parse(" ".join([name, *("2" if k else "1" for k in range(len(ATOMS[name].numbers))), relation]))
+    except HushError:
+        return
+    assert made.relation is RELATIONS[relation]

@@ -190,3 +190,10 @@ def test_a_bound_is_two_numbers_in_order(ends: tuple[float, float]) -> None:
             known(ends)
     with pytest.raises(Contradiction):
         agreed_log_delta(*ends)
+
+
+@pytest.mark.parametrize("bend", [1.1, 1.5, 1.9, 2.5, 4.0, 50.0])
+def test_a_function_that_falls_near_order_1_is_found_out(bend: float) -> None:
+    """The bound at infinity alone would be the answer here."""
+    with pytest.raises(InvalidParameter, match="do not fall"):
+        hush.RenyiDP(function=lambda order: 10.0 if order < bend else 0.1).delta(epsilon=1.0)

@@ -6,6 +6,7 @@ import itertools
 import math
 from fractions import Fraction
 
+import mpmath
 import numpy as np
 import pytest
 
@@ -184,3 +185,24 @@ def test_calibrating_at_delta_zero() -> None:
     assert hush.calibrate(PureDP(0.1).repeat, over=(1, 100), epsilon=2.0, delta=0).value == 20
     with pytest.raises(hush.InvalidParameter, match="met somewhere"):
         hush.calibrate(lambda scale: hush.Gaussian(scale), over=(0.1, 100.0), epsilon=1.0, delta=0)
+
+
+@pytest.mark.parametrize(
+    ("p", "q"),
+    [
+        ([0.32, 0.68], [1.0, 1e-315]),
+        ([0.5, 0.5], [1.0, 5e-324]),
+        ([1.0, 5e-324], [0.5, 0.5]),
+        ([1.0, 1e-323], [1.0, 5e-324]),
+        ([1.0, 1e-300], [1.0, 2e-300]),
+        ([1.0, 3e-310], [1.0, 1e-310]),
+    ],
+)
+def test_the_least_probabilities_are_taken_as_they_are(p: list[float], q: list[float]) -> None:
+    with mpmath.workdps(40):
+        losses = [mpmath.log(mpmath.mpf(a)) - mpmath.log(mpmath.mpf(b)) for a, b in zip(p, q, strict=True)]
+        largest = max(abs(loss) for loss in losses)
+    found = FromPair.of(p, q).epsilon(delta=0)
+    assert found.lower * (1 - 1e-13) <= largest <= found.upper
+    assert found.upper <= float(largest) * (1 + 1e-13)
+    assert FromPair.of(p, q).on(Poisson(rate=0.5)).repeat(2).epsilon(delta=1e-5).upper < math.inf

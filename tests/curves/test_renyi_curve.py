@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+from typing import Any
 
 import numpy as np
 import pytest
@@ -141,3 +142,34 @@ def test_best_order_at_all_scales(slope: float) -> None:
     around = around[around > 1]
     grid = renyi_to_epsilon(around, curve(around), math.log(1e-8))
     assert float(grid.min()) * (1 - 1e-7) <= curve.epsilon(delta=1e-8) <= float(grid.min()) * (1 + 1e-12)
+
+
+@pytest.mark.parametrize("value", [math.nan, None, "1", True, [1.0], 1j])
+def test_what_is_no_number_is_refused(value: Any) -> None:
+    curve = hush.RenyiCurve.linear(1.0)
+    asks = [
+        lambda: curve.delta(epsilon=value),
+        lambda: curve.log_delta(epsilon=value),
+        lambda: curve.optimal_log_delta(epsilon=value),
+        lambda: curve.epsilon(delta=value),
+        lambda: curve.optimal_epsilon(delta=value),
+        lambda: curve.best_order(delta=value),
+        lambda: curve.tradeoff(false_positive_rate=value),
+        lambda: curve.to_tcdp(omega=value),
+    ]
+    for ask in asks:
+        with pytest.raises(hush.InvalidParameter):
+            ask()
+
+
+def test_delta_is_from_0_to_1_and_never_rounded_to_0() -> None:
+    curve = hush.RenyiCurve.linear(1.0)
+    assert all(0 < curve.delta(epsilon=e) <= 1 for e in (-1e6, -3.0, 0.0, 1.0, 100.0, 1e6))
+    assert math.exp(curve.optimal_log_delta(epsilon=0.0)) <= 1
+
+
+@pytest.mark.parametrize("given", [[], [1.0], 5])
+def test_the_largest_and_the_least_need_curves(given: Any) -> None:
+    for choose in (hush.RenyiCurve.largest, hush.RenyiCurve.least):
+        with pytest.raises(hush.InvalidParameter, match="at least one curve"):
+            choose(given)

@@ -106,3 +106,11 @@ def test_nothing_released_is_one_minus_the_rate() -> None:
         with mpmath.workdps(60):
             assert mpmath.mpf(bound.lower) <= 1 - mpmath.mpf(rate) <= mpmath.mpf(bound.upper)
         assert bound.upper - bound.lower < 3e-15
+
+
+@pytest.mark.parametrize(("noise", "rate"), [(0.1, 0.5), (0.1, 1e-3), (0.12, 0.9), (0.05, 1e-9)])
+def test_a_rate_below_rounding_is_bounded_from_above(noise: float, rate: float) -> None:
+    """Phi(Phi^-1(1 - rate) - 1/noise) is far below 1e-15 here."""
+    found = hush.Gaussian(noise).tradeoff(false_positive_rate=rate)
+    truth = float(special.ndtr(-special.ndtri(rate) - 1 / noise))
+    assert found.lower <= truth <= found.upper <= 1e-11

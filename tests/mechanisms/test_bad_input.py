@@ -396,3 +396,23 @@ def test_mechanisms_are_immutable_and_equal_by_structure() -> None:
     assert hush.Gaussian(1) == hush.Gaussian(1.0)
     assert hash(hush.Gaussian(1)) == hash(hush.Gaussian(1.0))
     assert hush.Gaussian(1.0) != hush.Gaussian(1.0, Relation.REPLACE)
+
+
+@pytest.mark.parametrize(
+    "make",
+    [
+        lambda: hush.from_profile([0, 1], [1]),
+        lambda: hush.from_profile(None, None),  # type: ignore[arg-type]
+        lambda: hush.from_profile(1.0, 1e-5),  # type: ignore[arg-type]
+        lambda: hush.ApproxDP(points=[(1,)]),  # type: ignore[list-item]
+        lambda: hush.ApproxDP(points=[1.0]),  # type: ignore[list-item]
+        lambda: hush.ApproxDP(points=5),  # type: ignore[arg-type]
+        lambda: hush.RenyiDP(points=[(2,)]),  # type: ignore[list-item]
+        lambda: hush.RenyiDP(points=5),  # type: ignore[arg-type]
+        lambda: hush.Gaussian(1.0).renyi(orders=5),  # type: ignore[arg-type]
+        lambda: hush.Gaussian(1.0).renyi(orders=None),  # type: ignore[arg-type]
+    ],
+)
+def test_lists_that_are_none_are_refused_by_name(make: Callable[[], object]) -> None:
+    with pytest.raises(InvalidParameter, match="needs"):
+        make()

@@ -103,3 +103,17 @@ def test_every_step_costs_something() -> None:
     with question(), pytest.raises(Exhausted):
         for _ in range(int(QUESTION / CALL) + 2):
             spend(0)
+
+
+def test_attempts_inside_attempts_end() -> None:
+    """300 ways at each of eight levels, none of which spends anything itself: only their number is work."""
+    calls = 0
+
+    def way(level: int) -> int:
+        nonlocal calls
+        calls += 1
+        return sum(attempt(lambda: way(level - 1), 0) for _ in range(300)) if level else 1
+
+    with question():
+        way(8)
+    assert calls <= 2 * QUESTION / CALL

@@ -110,3 +110,12 @@ def test_bad_input(wrong: list[str], capsys: pytest.CaptureFixture[str]) -> None
 def test_unknown_row(found: hush.SchemeComparison) -> None:
     with pytest.raises(hush.InvalidParameter, match="Poisson"):
         found["coins"]
+
+
+def test_nothing_wide_is_called_exact() -> None:
+    found = hush.compare_schemes(noise_multiplier=0.01, steps=2, delta=1e-5)
+    assert any(row.bound is not None and row.bound.wide for row in found.rows)
+    for row in found.rows:
+        if row.bound is None or row.bound.wide:
+            assert "exact" not in row.reason
+    assert "exact" in hush.compare_schemes(noise_multiplier=1.0, steps=10, delta=1e-5)["Poisson"].reason

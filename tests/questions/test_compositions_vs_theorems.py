@@ -3,12 +3,13 @@
 from __future__ import annotations
 
 import math
+from fractions import Fraction
 
 import pytest
 from scipy import optimize, special
 
 import hush
-from hush.questions.composition import METHODS, WHY, compositions
+from hush.questions.composition import METHODS, WHY, _points, compositions
 
 DELTA = 1e-6
 
@@ -116,3 +117,27 @@ def test_every_method_is_explained() -> None:
 def test_bad_values_are_named(bad: dict[str, object]) -> None:
     with pytest.raises(hush.InvalidParameter):
         compositions(hush.Laplace(1.0), **bad)  # type: ignore[arg-type]
+
+
+def test_a_method_that_does_not_apply_to_some_counts_is_a_dash() -> None:
+    found = compositions(hush.ZCDP(1e308), times=[1, 1000], delta=1e-5)
+    assert str(found).splitlines()[-1].split()[4] == "-"
+    with pytest.raises(hush.InvalidParameter, match="a method that applies"):
+        found.upper("zCDP", 1000)
+
+
+@pytest.mark.parametrize("units", [1, 2, 3, 7])
+@pytest.mark.parametrize("times", [1, 2, 3])
+def test_the_least_deltas_are_never_exceeded(units: int, times: int) -> None:
+    """The steps' deltas and the rest that the theorem keeps, added up exactly."""
+    delta = units * math.ulp(0.0)
+    points = _points([(hush.Laplace(10.0), times)], delta)
+    assert sum(n * Fraction(each) for _, each, n in points) <= Fraction(delta)
+    found = compositions(hush.Laplace(10.0), times=[times], delta=delta)
+    truth = times / 10
+    assert all(row.upper >= truth * (1 - 1e-12) for row in found.rows)
+
+
+def test_counts_must_be_a_list() -> None:
+    with pytest.raises(hush.InvalidParameter, match="a list of counts"):
+        compositions(hush.Laplace(10.0), times=5, delta=1e-5)  # type: ignore[arg-type]

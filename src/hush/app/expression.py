@@ -48,6 +48,8 @@ class Word:
     make: Callable[..., Mechanism]
     states_relation: bool = False
     """Whether the relation must be said."""
+    takes_relation: bool = True
+    """Whether there is a choice of relation; else only the one that it has may be said."""
 
     def usage(self, name: str) -> str:
         """How it is written.
@@ -77,11 +79,15 @@ ATOMS: dict[str, Word] = {
     "pure": Word(("EPSILON",), 0, hush.PureDP),
     "approx": Word(("EPSILON", "DELTA"), 0, hush.ApproxDP),
     "gdp": Word(("MU",), 0, hush.GaussianDP),
-    "local": Word(("EPSILON",), 0, hush.LocalDP),
-    "kary-response": Word(("EPSILON", "CHOICES"), 0, lambda e, k: hush.KaryResponse(epsilon=e, choices=k)),
-    "unary-encoding": Word(("EPSILON", "CHOICES"), 0, lambda e, k: hush.UnaryEncoding(epsilon=e, choices=k)),
-    "laplace-report": Word(("SCALE",), 0, hush.LaplaceReport),
-    "gaussian-report": Word(("DEVIATION",), 0, hush.GaussianReport),
+    "local": Word(("EPSILON",), 0, hush.LocalDP, takes_relation=False),
+    "kary-response": Word(
+        ("EPSILON", "CHOICES"), 0, lambda e, k: hush.KaryResponse(epsilon=e, choices=k), takes_relation=False
+    ),
+    "unary-encoding": Word(
+        ("EPSILON", "CHOICES"), 0, lambda e, k: hush.UnaryEncoding(epsilon=e, choices=k), takes_relation=False
+    ),
+    "laplace-report": Word(("SCALE",), 0, hush.LaplaceReport, takes_relation=False),
+    "gaussian-report": Word(("DEVIATION",), 0, hush.GaussianReport, takes_relation=False),
     "zcdp": Word(("RHO",), 0, hush.ZCDP),
     "tcdp": Word(("RHO", "OMEGA"), 0, hush.TCDP),
 }
@@ -119,7 +125,12 @@ def _atom(words: list[str], whole: str) -> Mechanism:
     numbers = _numbers(name, word, rest[1:])
     if word.states_relation and not said:
         raise InvalidParameter(name, f"its relation ({' or '.join(RELATIONS)})", expression=whole)
-    return word.make(*numbers, **({"relation": RELATIONS[said[0]]} if said else {}))
+    if word.takes_relation:
+        return word.make(*numbers, **({"relation": RELATIONS[said[0]]} if said else {}))
+    made = word.make(*numbers)
+    if said and RELATIONS[said[0]] is not made.relation:
+        raise InvalidParameter(name, f"its only relation: {made.relation.words}", relation=said[0], expression=whole)
+    return made
 
 
 def _piped(mechanism: Mechanism, words: list[str], whole: str) -> Mechanism:

@@ -146,6 +146,8 @@ def advanced_composition(epsilon: float, delta: float, times: int, slack: float)
     >>> advanced_composition(0.5, 1e-8, 30, 1e-7)
     (25.279820146..., 4e-07)
     """
+    if slack <= 0:  # the theorem needs some: without it, it says nothing
+        return math.inf, times * delta
     return epsilon * math.sqrt(2 * times * -math.log(slack)) + times * epsilon * math.expm1(
         epsilon
     ), times * delta + slack

@@ -27,7 +27,7 @@ NOISE = 1e-7
 """A divergence may fall by this share, as quadrature is no better. Each value is a bound on its own: no risk."""
 NEAR_ONE = 1 + 1e-6
 """Stands for order 1 where a formula has no value there: divergences grow with the order."""
-PROBES = np.array([2.0, 32.0, 1024.0])
+PROBES = np.array([1.001, 1.05, 1.25, 1.5, 2.0, 3.0, 5.0, 10.0, 32.0, 100.0, 1024.0])
 """Orders that are asked beside infinity, as the answer there may be the only one that is used."""
 
 

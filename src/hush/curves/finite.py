@@ -62,9 +62,9 @@ class FinitePair(Pair):
         """
         p, q = np.asarray(p, dtype=float), np.asarray(q, dtype=float)
         both = (p > 0) & (q > 0)
-        ratio = (p[both] - q[both]) / q[both]
-        losses = np.where(np.abs(ratio) < 0.5, np.log1p(np.maximum(ratio, -0.9)), np.log(p[both]) - np.log(q[both]))
-        return cls._sorted(losses, p[both], float(p[q == 0].sum()), float(q[p == 0].sum()), blur=BLUR)
+        return cls._sorted(
+            _log_ratio(p[both], q[both]), p[both], float(p[q == 0].sum()), float(q[p == 0].sum()), blur=BLUR
+        )
 
     @classmethod
     def _sorted(
@@ -125,7 +125,11 @@ class FinitePair(Pair):
     @cached_property
     def q_mass(self) -> Array:
         """Q-mass of each finite loss."""
-        return np.exp(np.log(np.maximum(self.mass, 1e-320)) - self.losses)
+        return np.exp(self._log_q)
+
+    @cached_property
+    def _log_q(self) -> Array:
+        return np.log(np.maximum(self.mass, math.ulp(0.0))) - self.losses
 
     def mix(self, rate: float) -> FinitePair:
         if rate == 1:
@@ -205,8 +209,7 @@ class FinitePair(Pair):
         totals = float(self.mass.sum()), float(self.q_mass.sum()) + self.at_minus_infinity
         if max(abs(total - 1) for total in totals) > 1e-12:  # a table that was rounded up: its law says by how much
             return super().curve()
-        log_q = np.log(np.maximum(self.mass, 1e-320)) - self.losses
-        return finite(self.losses, log_q, self.at_minus_infinity, self.blur)
+        return finite(self.losses, self._log_q, self.at_minus_infinity, self.blur)
 
     def log_absolute_chi(self, orders: Array) -> Array:
         if self.at_infinity > 0:
@@ -273,6 +276,19 @@ def sampled(delta: Callable[[float], float], epsilons: Array) -> Array:
         for k in order:
             found[k] = attempt(lambda e=float(epsilons[k]): delta(e), 1.0)
     return found
+
+
+def _log_ratio(p: Array, q: Array) -> Array:
+    """log(p/q) of numbers above 0, each within a few roundings of itself, as `BLUR` says.
+
+    Near 1 the difference is exact (Sterbenz). Else the quotient has one rounding; where that is past all floats, or so
+    small that it loses digits, the logarithms are far apart, and their difference keeps its own.
+    """
+    with np.errstate(over="ignore"):
+        ratio, quotient = (p - q) / q, p / q
+    far = ~((quotient > 1e-300) & (quotient < 1e300))
+    logs = np.where(far, np.log(p) - np.log(q), np.log(np.where(far, 1.0, quotient)))
+    return np.where(np.abs(ratio) < 0.5, np.log1p(np.clip(ratio, -0.9, 0.9)), logs)
 
 
 def _on_lattice(losses: Array, lattice: float) -> bool:

@@ -17,7 +17,7 @@ from hush.curves.renyi import RenyiCurve
 from hush.numerics.law import UNIT, Array, Law
 from hush.numerics.normals import Normals
 from hush.numerics.roots import decreasing_root
-from hush.numerics.work import room, spend
+from hush.numerics.work import CALL, room, spend
 
 Mixture = tuple[tuple[float, float], ...]
 """(shift in standard deviations, weight), shifts increasing."""
@@ -215,7 +215,7 @@ class NormalPair(Pair):
 
     def _thresholds(self, losses: Array, side: float) -> Array:
         """Where the loss, as a rising function of side * x, crosses each value, by halving."""
-        spend(70 * 4 * len(losses) * len(self.above + self.below))
+        spend(70 * (CALL + 4 * len(losses) * len(self.above + self.below)))  # each halving is a step of its own
         low, high = np.full(len(losses), -1e4), np.full(len(losses), 1e4)
         for _ in range(70):
             middle = (low + high) / 2

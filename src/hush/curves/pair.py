@@ -22,7 +22,7 @@ from hush.numerics.law import UNIT, Array, Law
 from hush.numerics.logspace import log1p
 from hush.numerics.orders import LARGEST_ORDER
 from hush.numerics.roots import decreasing_root
-from hush.numerics.work import attempt
+from hush.numerics.work import attempt, spend
 
 ROUNDING = 1e-5
 """Ends of an interval may cross by this, relatively."""
@@ -340,6 +340,7 @@ class Share:
             p_up, q_up, p_down, q_down = self.swap().tails(-losses, base)
             # L' = -L and the roles of P and Q exchanged; atoms at the edge itself change sides, which masses() ignores.
             return q_down, p_down, q_up, p_up
+        spend(20 * len(losses))
         inner, under, over = self.inverse_loss(losses)
         p_up, q_up, p_down, q_down = base.tails(inner)
         pick = [

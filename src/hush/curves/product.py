@@ -269,7 +269,8 @@ class Product(Pair):
         if self._log_finite == 0:
             return self._finite_epsilon(log_delta, tolerance, floor)
         rest = math.exp(log_delta) - self.infinite
-        blur = 64 * UNIT * self.infinite * (1 + abs(log_delta))
+        # the least floats are rounded by a whole step, not by a share of themselves
+        blur = 64 * UNIT * self.infinite * (1 + abs(log_delta)) + 4 * math.ulp(0.0)
         if rest < -blur:
             return math.inf, math.inf
         low, high = self._finite_epsilon(math.log(rest + blur) - self._log_finite, tolerance, floor)

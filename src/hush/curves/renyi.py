@@ -11,6 +11,7 @@ from typing import overload
 import numpy as np
 
 from hush.curves import convert
+from hush.curves.bound import delta_of
 from hush.curves.concentrated import least_slope
 from hush.curves.convert_optimal import renyi_to_epsilon_optimal, renyi_to_log_delta_optimal
 from hush.curves.declared import Declared, Each, Proven, checked
@@ -88,7 +89,7 @@ class RenyiCurve:
     @classmethod
     def largest(cls, curves: Iterable[RenyiCurve]) -> RenyiCurve:
         """The pointwise largest: whichever is worst."""
-        given = list(dict.fromkeys(curves))
+        given = list(dict.fromkeys(_curves(curves)))
         if len(given) == 1:
             return given[0]
         slope, reach = max(curve.slope for curve in given), min(curve.reach for curve in given)
@@ -97,7 +98,7 @@ class RenyiCurve:
     @classmethod
     def least(cls, curves: Iterable[RenyiCurve]) -> RenyiCurve:
         """The pointwise least of bounds on the same divergences."""
-        given = list(curves)
+        given = _curves(curves)
         slope, reach = min(curve.slope for curve in given), min(curve.reach for curve in given)
         return cls.proven(lambda orders: np.min([curve.function(orders) for curve in given], axis=0), slope, reach)
 
@@ -152,14 +153,15 @@ class RenyiCurve:
 
     def delta(self, *, epsilon: float) -> float:
         """Delta at epsilon, by Canonne, Kamath, Steinke 2020 at the best real order."""
-        return math.exp(self.log_delta(epsilon=epsilon))
+        return delta_of(self.log_delta(epsilon=epsilon))
 
     @asked
     def log_delta(self, *, epsilon: float) -> float:
         """log of delta at epsilon."""
+        epsilon = _number("epsilon", epsilon)
         if epsilon >= self(math.inf):
             return -math.inf
-        return minimum(lambda c: convert.renyi_to_log_delta(1 + c, self(1 + c), epsilon))[1]
+        return min(0.0, minimum(lambda c: convert.renyi_to_log_delta(1 + c, self(1 + c), epsilon))[1])
 
     @asked
     def optimal_epsilon(self, *, delta: float) -> float:
@@ -176,9 +178,10 @@ class RenyiCurve:
     @asked
     def optimal_log_delta(self, *, epsilon: float) -> float:
         """log of the least delta at epsilon that follows from the whole curve (Asoodeh et al. 2021, best order)."""
+        epsilon = _number("epsilon", epsilon)
         if epsilon >= self(math.inf):
             return -math.inf
-        return minimum(lambda c: renyi_to_log_delta_optimal(1 + c, self(1 + c), epsilon))[1]
+        return min(0.0, minimum(lambda c: renyi_to_log_delta_optimal(1 + c, self(1 + c), epsilon))[1])
 
     @asked
     def best_order(self, *, delta: float) -> float:
@@ -199,7 +202,7 @@ class RenyiCurve:
         >>> RenyiCurve.linear(0.5).tradeoff(false_positive_rate=0.05)
         0.66442...
         """
-        rate = false_positive_rate
+        rate = _number("false_positive_rate", false_positive_rate)
         if not 0 <= rate <= 1:
             raise InvalidParameter("tradeoff", "0 <= false_positive_rate <= 1", false_positive_rate=rate)
         best = -minimum(lambda c: -convert.renyi_to_tradeoff(1 + c, self(1 + c), rate))[1]
@@ -217,7 +220,7 @@ class RenyiCurve:
     @asked
     def to_tcdp(self, *, omega: float) -> float:
         """The least rho for which this curve shows (rho, omega)-tCDP: the best straight fit above it below omega."""
-        if not omega > 1:
+        if not _number("omega", omega) > 1:
             raise InvalidParameter("to_tcdp", "omega > 1", omega=omega)
         return least_slope(self, omega)
 
@@ -226,7 +229,21 @@ ZERO = RenyiCurve.proven(lambda orders: np.zeros(len(orders)), 0.0).declaring(at
 """Nothing is released."""
 
 
+def _curves(given: Iterable[RenyiCurve]) -> list[RenyiCurve]:
+    found = list(given) if isinstance(given, Iterable) else []
+    if not found or not all(isinstance(curve, RenyiCurve) for curve in found):
+        raise InvalidParameter("A Rényi curve", "at least one curve, in a list", curves=given)
+    return found
+
+
+def _number(name: str, value: object) -> float:
+    """The value, if it is a real number and not NaN: a comparison with that would decide nothing."""
+    if isinstance(value, bool) or not isinstance(value, Real) or value != value:
+        raise InvalidParameter("A Rényi curve", f"a number for {name}", **{name: value})
+    return float(value)
+
+
 def _log(delta: float) -> float:
-    if not 0 <= delta < 1:
+    if not 0 <= _number("delta", delta) < 1:
         raise InvalidParameter("A Rényi curve", "0 <= delta < 1", delta=delta)
     return math.log(delta) if delta > 0 else -math.inf

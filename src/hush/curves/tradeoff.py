@@ -16,6 +16,8 @@ LogProfile = Callable[[float], Interval]
 
 ROUNDING = 1e-15
 """Of 1 - delta - e^eps rate, where both are at most 1: five operations, each off by half of 2.2e-16 at the most."""
+AWAY, FAR, POINTS = 60.0, 700.0, 241
+"""Epsilons that say all of a profile: e^-60 is far below rounding, e^700 is near the largest float; and how many."""
 WIDTHS = (0.003, 0.01, 0.03, 0.1, 0.3, 1.0, 3.0)
 VISIBLE = 100 * ROUNDING
 """A cost e^eps rate that stands out from rounding: where all values are smaller, the search must see as far as that."""
@@ -49,7 +51,15 @@ def profile_to_tradeoff(log_delta: LogProfile, rate: float) -> Interval:
         if ceiling < most:
             break
     low = min(max(top - ROUNDING, 0.0), least)
+    if ceiling >= most and low < least and rate > math.exp(2 - FAR):
+        ceiling = attempt(lambda: _from_afar(log_delta, rate), most)
     return low, max(low, min(max(ceiling, 0.0), most))
+
+
+def _from_afar(log_delta: LogProfile, rate: float) -> float:
+    """An upper bound from the whole profile, where near the best epsilon rounding hides the shape of it."""
+    epsilons = np.linspace(-AWAY, max(AWAY, 2 - math.log(rate)), POINTS)
+    return float(profile_to_tradeoff_curve(log_delta, np.array([rate]), epsilons)[1][0])
 
 
 def complement(rate: float) -> Interval:

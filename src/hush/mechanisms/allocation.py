@@ -11,7 +11,7 @@ from hush.curves.product import Product
 from hush.curves.relation import Relation
 from hush.errors import InvalidParameter, NotCovered
 from hush.mechanisms.checks import count
-from hush.mechanisms.mechanism import IDENTITY, NONE, Counts, Mechanism, Step, exactly, require, settled
+from hush.mechanisms.mechanism import IDENTITY, NONE, Counts, Mechanism, Step, exactly, require, require_child, settled
 from hush.mechanisms.sampling import Scheme
 from hush.randomness.draws import integers
 from hush.randomness.source import Source, source_or_secure
@@ -89,7 +89,11 @@ class Allocated(Mechanism):
     def __post_init__(self) -> None:
         if not isinstance(self.scheme, Allocation):
             raise InvalidParameter("Allocated", "a hush.Allocation", scheme=self.scheme)
-        object.__setattr__(self, "relation", require("Allocated", self.inner).relation)
+        object.__setattr__(self, "relation", require_child("Allocated", self.inner).relation)
+
+    @property
+    def children(self) -> tuple[Mechanism, ...]:
+        return (self.inner,)
 
     @property
     def together(self) -> frozenset[int]:

@@ -11,6 +11,10 @@ class Around(Mechanism):
     inner: Mechanism
 
     @property
+    def children(self) -> tuple[Mechanism, ...]:
+        return (self.inner,)
+
+    @property
     def curve_beats_pair(self) -> bool:
         return self.inner.curve_beats_pair
 

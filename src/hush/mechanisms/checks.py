@@ -60,6 +60,29 @@ def count(who: str, low: int, **field: Any) -> int:
     return int(result)
 
 
+def listed(who: str, rule: str, **field: Any) -> list[Any]:
+    """The members of the one keyword, which must have some way to be listed.
+
+    >>> listed("renyi", "a list of orders", orders=(2, 8))
+    [2, 8]
+    """
+    ((name, value),) = field.items()
+    try:
+        return list(value)
+    except TypeError:
+        raise InvalidParameter(who, rule, **{name: value}) from None
+
+
+def couples(who: str, rule: str, **field: Any) -> list[tuple[Any, Any]]:
+    """The members of the one keyword, each of them two things."""
+    ((name, value),) = field.items()
+    found = [tuple(listed(who, rule, **{name: member})) for member in listed(who, rule, **{name: value})]
+    for member in found:
+        if len(member) != 2:
+            raise InvalidParameter(who, rule, **{name: member})
+    return found  # type: ignore[return-value]
+
+
 def delta_in_range(who: str, delta: object) -> float:
     """0 <= delta < 1."""
     return number(who, "0 <= delta < 1", 0.0, 1.0, high_open=True, delta=delta)

@@ -25,6 +25,7 @@ from hush.mechanisms.mechanism import (
     one_replaced,
     replaced_on_a_sample,
     require,
+    require_child,
     same_relation,
     settled,
 )
@@ -83,7 +84,7 @@ class Repeat(Around):
 
     def __post_init__(self) -> None:
         object.__setattr__(self, "times", count("repeat", 0, times=self.times))
-        object.__setattr__(self, "relation", require("repeat", self.inner).relation)
+        object.__setattr__(self, "relation", require_child("repeat", self.inner).relation)
 
     @classmethod
     def of(cls, inner: Mechanism, times: int) -> Mechanism:
@@ -141,7 +142,12 @@ class Sequence(Mechanism):
             raise InvalidParameter("sequence", "at least one mechanism", mechanisms=self.parts)
         for _, times in self.parts:
             count("then", 0, times=times)
-        object.__setattr__(self, "relation", same_relation("then", [require("then", part) for part, _ in self.parts]))
+        parts = [require_child("then", part) for part in self.children]
+        object.__setattr__(self, "relation", same_relation("then", parts))
+
+    @property
+    def children(self) -> tuple[Mechanism, ...]:
+        return tuple(part for part, _ in self.parts)
 
     @classmethod
     def of(cls, mechanisms: Iterable[Mechanism]) -> Mechanism:
@@ -217,7 +223,7 @@ class Parallel(Mechanism):
     relation: Relation = field(init=False, default=Relation.ADD_REMOVE)
 
     def __post_init__(self) -> None:
-        if same_relation("beside", [require("beside", part) for part in self.parts]) is Relation.REPLACE:
+        if same_relation("beside", [require_child("beside", part) for part in self.parts]) is Relation.REPLACE:
             raise NotCovered(
                 "side by side under replace-one a record can move between parts: "
                 "state the parts under ADD_REMOVE and write .under(Relation.REPLACE) on the whole"
@@ -229,6 +235,10 @@ class Parallel(Mechanism):
         flat = [p for m in given for p in (m.parts if isinstance(m, Parallel) else (m,))]
         distinct = tuple(sorted(dict.fromkeys(flat), key=str))
         return distinct[0] if len(distinct) == 1 and len(given) == 1 else cls(distinct)
+
+    @property
+    def children(self) -> tuple[Mechanism, ...]:
+        return self.parts
 
     def pair(self, removed: Counts, added: Counts) -> Pair:
         r, a = settled(removed), settled(added)

@@ -10,7 +10,7 @@ from hush.curves.renyi import RenyiCurve
 from hush.errors import InvalidParameter, NotCovered
 from hush.mechanisms.around import Around
 from hush.mechanisms.checks import checked_relation, count
-from hush.mechanisms.mechanism import Counts, Mechanism, Step, require
+from hush.mechanisms.mechanism import Counts, Mechanism, Step, require_child
 
 LARGEST = 10_000
 """Records of a group, also of groups of groups: what is known of one takes memory for each of them."""
@@ -28,7 +28,7 @@ class Group(Around):
         object.__setattr__(self, "size", count("group", 1, size=self.size))
         if self.size > LARGEST:
             raise InvalidParameter("group", f"size <= {LARGEST} (in all)", size=self.size)
-        object.__setattr__(self, "relation", require("group", self.inner).relation)
+        object.__setattr__(self, "relation", require_child("group", self.inner).relation)
 
     @classmethod
     def of(cls, inner: Mechanism, size: int) -> Mechanism:
@@ -82,6 +82,9 @@ class Under(Around):
 
     inner: Mechanism
     relation: Relation
+
+    def __post_init__(self) -> None:
+        require_child("under", self.inner)
 
     @classmethod
     def of(cls, inner: Mechanism, relation: Relation) -> Mechanism:

@@ -6,6 +6,7 @@ import math
 from abc import ABC, abstractmethod
 from collections.abc import Iterable
 from dataclasses import dataclass
+from functools import cached_property
 from typing import TYPE_CHECKING
 
 import numpy as np
@@ -18,7 +19,7 @@ from hush.curves.renyi import RenyiCurve
 from hush.curves.several import Largest
 from hush.curves.tradeoff import complement, profile_to_tradeoff
 from hush.errors import InvalidParameter, NotCovered
-from hush.mechanisms.checks import number
+from hush.mechanisms.checks import listed, number
 from hush.numerics.work import asked, attempt, part
 
 if TYPE_CHECKING:
@@ -34,6 +35,10 @@ NO_CURVE = RenyiCurve.constant(math.inf)
 
 FIRST = 0.65
 """Share of the work for all directions but the last: what the first makes often serves the next, too."""
+
+DEEPEST = 24
+"""Mechanisms inside each other: every question walks down to the innermost, and Python's stack has an end. So many
+fit into a JSON text, which has up to three levels for each."""
 
 IDENTITY = Product(())
 """The pair of two equal distributions."""
@@ -103,6 +108,21 @@ class Mechanism(ABC):
         A sample that misses those records then looks like Q.
         """
         return ()
+
+    @property
+    def children(self) -> tuple[Mechanism, ...]:
+        """The mechanisms that this one is made of."""
+        return ()
+
+    @cached_property
+    def depth(self) -> int:
+        """How many mechanisms are inside each other, itself counted.
+
+        >>> import hush
+        >>> hush.Gaussian(1.0).depth, hush.Gaussian(1.0).on(hush.Poisson(rate=0.5)).repeat(2).depth
+        (1, 3)
+        """
+        return 1 + max((child.depth for child in self.children), default=0)
 
     @property
     def populations(self) -> frozenset[int]:
@@ -334,7 +354,8 @@ class Mechanism(ABC):
         >>> hush.Gaussian(noise_multiplier=1.0).renyi(orders=[2, 8])
         array([1., 4.])
         """
-        checked = [number("renyi", "orders >= 1", 1.0, math.inf, order=order) for order in orders]
+        asked_for = listed("renyi", "a list of orders", orders=orders)
+        checked = [number("renyi", "orders >= 1", 1.0, math.inf, order=order) for order in asked_for]
         return self.renyi_curve()(np.array(checked))
 
     def renyi_curve(self) -> RenyiCurve:
@@ -440,6 +461,14 @@ def same_relation(who: str, mechanisms: Iterable[Mechanism]) -> Relation:
             relations=sorted(r.name for r in found),
         )
     return found.pop()
+
+
+def require_child(who: str, value: object) -> Mechanism:
+    """The value, if it is a mechanism that one more may be put around."""
+    found = require(who, value)
+    if found.depth >= DEEPEST:
+        raise InvalidParameter(who, f"at most {DEEPEST} mechanisms inside each other", depth=found.depth + 1)
+    return found
 
 
 def require(who: str, value: object) -> Mechanism:

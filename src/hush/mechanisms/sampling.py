@@ -15,7 +15,7 @@ from hush.curves.relation import Relation
 from hush.curves.renyi import RenyiCurve
 from hush.errors import InvalidParameter, NotCovered
 from hush.mechanisms.checks import count, number
-from hush.mechanisms.mechanism import NONE, Counts, Mechanism, Step, exactly, require
+from hush.mechanisms.mechanism import NONE, Counts, Mechanism, Step, exactly, require, require_child
 from hush.numerics.law import Array
 from hush.randomness.draws import coins, successes
 from hush.randomness.source import Source, source_or_secure
@@ -162,7 +162,11 @@ class Sampled(Mechanism):
     def __post_init__(self) -> None:
         if not isinstance(self.scheme, OneSample):
             raise InvalidParameter("Sampled", "a scheme that draws one sample", scheme=self.scheme)
-        object.__setattr__(self, "relation", self.scheme.fitting(self.inner).relation)
+        object.__setattr__(self, "relation", self.scheme.fitting(require_child("on", self.inner)).relation)
+
+    @property
+    def children(self) -> tuple[Mechanism, ...]:
+        return (self.inner,)
 
     def pair(self, removed: Counts, added: Counts) -> Pair:
         return self.scheme.pair(self.inner, removed, added)

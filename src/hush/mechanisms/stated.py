@@ -17,7 +17,7 @@ from hush.curves.renyi import ZERO, RenyiCurve
 from hush.curves.renyi_sampling import poisson_sample
 from hush.curves.several import Largest
 from hush.errors import InvalidParameter, NotCovered
-from hush.mechanisms.checks import checked_relation, number, positive
+from hush.mechanisms.checks import checked_relation, couples, listed, number, positive
 from hush.mechanisms.leaf import Leaf
 from hush.mechanisms.mechanism import Counts, Mechanism, Step, settled
 from hush.mechanisms.promised import Points, Promised
@@ -89,7 +89,8 @@ class ApproxDP(Promised):
         reason: str = AS_STATED,
     ) -> None:
         object.__setattr__(self, "reason", reason)
-        given: Sequence[tuple[float | None, float | None]] = [(epsilon, delta)] if points is None else points
+        rule = "points (epsilon, delta)"
+        given = [(epsilon, delta)] if points is None else couples("ApproxDP", rule, points=points)
         if points is not None and (epsilon is not None or delta is not None):
             raise InvalidParameter("ApproxDP", "either epsilon and delta or points", epsilon=epsilon, delta=delta)
         if not len(given):
@@ -241,7 +242,8 @@ class RenyiDP(CurveLeaf):
         function: Callable[[float], float] | None = None,
         relation: Relation = Relation.ADD_REMOVE,
     ) -> None:
-        if (function is None) == (not len(points)) or not (function is None or callable(function)):
+        given = couples("RenyiDP", "points (order, divergence)", points=points)
+        if (function is None) == (not given) or not (function is None or callable(function)):
             raise InvalidParameter("RenyiDP", "either points or a function", points=points, function=function)
         rule = "orders > 1 (infinity allowed)"
         checked = sorted(
@@ -249,7 +251,7 @@ class RenyiDP(CurveLeaf):
                 number("RenyiDP", rule, 1.0, math.inf, low_open=True, order=order),
                 number("RenyiDP", "divergence >= 0", 0.0, math.inf, divergence=value),
             )
-            for order, value in points
+            for order, value in given
         )
         object.__setattr__(self, "points", tuple(checked))
         object.__setattr__(self, "function", function)
@@ -342,4 +344,10 @@ def from_profile(
     >>> from_profile([0.5, 1.0], [1e-3, 1e-6]).epsilon(delta=1e-6).upper
     1.0
     """
-    return ApproxDP(points=list(zip(epsilons, deltas, strict=True)), relation=relation)
+    rule = "as many epsilons as deltas, in lists"
+    given, chances = (
+        listed("from_profile", rule, **{name: v}) for name, v in (("epsilons", epsilons), ("deltas", deltas))
+    )
+    if len(given) != len(chances):
+        raise InvalidParameter("from_profile", rule, epsilons=len(given), deltas=len(chances))
+    return ApproxDP(points=list(zip(given, chances, strict=True)), relation=relation)

@@ -255,7 +255,7 @@ class Slanted:
     def of(cls, law: LatticeLaw, times: int, step: float, tilt: float) -> Slanted:
         spend(6 * len(law.mass))
         losses = law.first + step * np.arange(len(law.mass))
-        exponent = np.log(np.maximum(law.mass, 1e-320)) + tilt * losses
+        exponent = np.log(np.maximum(law.mass, 5e-324)) + tilt * losses
         top = float(exponent.max())
         weight = np.exp(exponent - top)
         moment = float(weight.sum())

@@ -173,7 +173,7 @@ class Envelope:
         """
         if self.wrong > 0.5:
             return np.ones(len(y))
-        room(len(y) * len(self.loss), 3)
+        room(len(y) * len(self.loss), 6)
         offset = self.loss - self.median
         distance = np.abs(offset)
         far = float(y.max()) + radius
@@ -323,7 +323,7 @@ class Law:
         loss = np.concatenate([self.losses[occupied], *(p[0] for p in parts)])
         log_base = np.concatenate([np.log(self.masses[occupied]), *(p[1] for p in parts)])
         _largest(log_base)
-        room(len(tilts) * len(loss), 4)
+        room(len(tilts) * len(loss), 8)
         exponent = log_base + tilts[:, None] * loss
         top = exponent.max(axis=1)
         weight = np.exp(exponent - top[:, None])

@@ -161,6 +161,7 @@ class Normals:
             fewer = max(1.0, sum(b - a for a, b in regions) / step / 50_000)
             step *= math.ceil(fewer) if self.spacing else fewer
         x = self._lattice(regions, step)
+        spend(4 * len(x) * len(self.above + self.below))
         log_above, log_below = _log_mixture(self.above, x), _log_mixture(self.below, x)
         return log_above - log_below, log_above - 0.5 * x * x + self._log_unit(1.0) + math.log(step / self._unit)
 
@@ -243,6 +244,7 @@ class Normals:
             middle = (low + high) / 2
             if not low < middle < high:
                 break
+            spend(4 * len(self.above + self.below))
             slope, _, mean = self.loss_slopes(np.array([middle]))
             low, high = (middle, high) if float(mean[0] + tilt * slope[0]) > middle else (low, middle)
         bend = tilt * abs(float(self.loss_slopes(np.array([low]))[1][0]))

@@ -134,7 +134,15 @@ def asked(function: Callable[P, T]) -> Callable[P, T]:
 
 
 def attempt(way: Callable[[], T], otherwise: T) -> T:
-    """What the way gives with most of the work that is left; the other value where work or floats do not suffice."""
+    """What the way gives with most of the work that is left; the other value where work or floats do not suffice.
+
+    To attempt is work itself: ways inside ways inside ways, each of them without means, would else never end.
+    """
+    budget = _open.get()
+    if budget is not None:
+        if budget.left < CALL:
+            return otherwise
+        budget.left -= CALL / 2
     with part(MOST):
         try:
             return way()

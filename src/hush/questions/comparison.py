@@ -14,9 +14,12 @@ from hush.curves.shuffled import ShuffledPair, clone_closed_form
 from hush.errors import HushError, NotCovered
 from hush.mechanisms.mechanism import Counts, Mechanism
 from hush.numerics.rounding import rounded_down, rounded_up
-from hush.numerics.work import question
+from hush.numerics.work import part, question
 
 TOLERANCE = 1e-6
+
+ROW = 0.06
+"""Share of a question for each row: a table has up to twenty of them, and the answer below it is one more."""
 
 WHY = {
     "closed form": "the profile of one pair, inverted: exact but for rounding",
@@ -81,7 +84,7 @@ def compare(mechanism: Mechanism, log_delta: float) -> list[Row]:
 
 def _answer(ask: Ask) -> str:
     try:
-        with question():
+        with question(), part(ROW):
             return ask()
     except HushError as reason:
         return f"does not apply: {reason}"

@@ -5,17 +5,19 @@ from __future__ import annotations
 import math
 from collections.abc import Callable, Iterable
 from dataclasses import dataclass
+from fractions import Fraction
 from functools import cache
 
 from hush.curves.bound import Bound
 from hush.curves.convert import advanced_composition
 from hush.curves.renyi import RenyiCurve
-from hush.errors import NotCovered
-from hush.mechanisms.checks import count, number
+from hush.errors import InvalidParameter, NotCovered
+from hush.mechanisms.checks import count, listed, number
 from hush.mechanisms.compose import Repeat, Sequence
 from hush.mechanisms.mechanism import Mechanism, require
 from hush.mechanisms.stated import ApproxDP
 from hush.numerics.rounding import rounded_down, rounded_up
+from hush.numerics.work import asked, part
 from hush.questions.drawing import Axis, Chart, Line, Stroke
 
 METHODS = ("basic", "advanced", "optimal homogeneous", "optimal heterogeneous", "zCDP", "Rényi", "exact")
@@ -37,6 +39,9 @@ SHARES = (0.0, 0.001, 0.01, 0.1, 0.25, 0.5, 0.75, 0.9, 0.99, 0.999)
 
 TOLERANCE, COARSE = 1e-6, 1e-4
 """Relative widths: of the answers, and where only an upper bound is read off."""
+
+EACH = 0.15
+"""Share of the work that is left for each theorem before the exact answer, which gets the rest: about half."""
 
 LARGEST = 300.0
 """Past this epsilon of a step, theorems about (epsilon, delta) say nothing."""
@@ -77,15 +82,22 @@ class Compositions:
 
     def upper(self, method: str, times: int) -> float:
         """The epsilon that a method gives for a count."""
-        return self._row(method, times).upper
+        found = self._row(method, times)
+        if found is None:
+            raise InvalidParameter("compositions", "a method that applies, and its count", method=method, times=times)
+        return found.upper
 
-    def _row(self, method: str, times: int) -> Compared:
-        return next(row for row in self.rows if (row.method, row.times) == (method, times))
+    def _row(self, method: str, times: int) -> Compared | None:
+        """What the method says; None where it does not apply to so many."""
+        return next((row for row in self.rows if (row.method, row.times) == (method, times)), None)
 
     def table(self) -> list[list[str]]:
-        """A head, then one row for each count; numbers rounded up, with the lower end where that is far off."""
+        """A head, then one row for each count; numbers rounded up, with the lower end where that is far off.
+
+        A dash stands where a method does not apply.
+        """
         head = ["times", *self.methods]
-        return [head, *([str(k), *(str(self._row(m, k)) for m in self.methods)] for k in self.times)]
+        return [head, *([str(k), *(str(self._row(m, k) or "-") for m in self.methods)] for k in self.times)]
 
     def __str__(self) -> str:
         table = self.table()
@@ -122,17 +134,26 @@ def compositions(mechanism: Mechanism, *, times: Iterable[int], delta: float) ->
     """
     require("compositions", mechanism)
     delta = number("compositions", "0 < delta < 1", 0.0, 1.0, low_open=True, high_open=True, delta=delta)
-    counts = sorted({count("compositions", 1, times=k) for k in times})
-    rows = [row for k in counts for row in _compared(mechanism, k, delta)]
+    counts = sorted(
+        {count("compositions", 1, times=k) for k in listed("compositions", "a list of counts", times=times)}
+    )
+    rows = [row for k in counts for row in _counted(mechanism, k, delta)]
     return Compositions(mechanism, delta, tuple(rows))
+
+
+@asked
+def _counted(mechanism: Mechanism, times: int, delta: float) -> list[Compared]:
+    """All methods for one count: one question."""
+    return list(_compared(mechanism, times, delta))
 
 
 def _compared(mechanism: Mechanism, times: int, delta: float) -> Iterable[Compared]:
     whole = mechanism.repeat(times)
     for method, ask in _ways(whole, delta):
         try:
-            lower, upper = ask()
-        except NotCovered:
+            with part(1.0 if method == "exact" else EACH):
+                lower, upper = ask()
+        except (NotCovered, ArithmeticError):
             continue
         yield Compared(times, method, lower, upper)
 
@@ -164,8 +185,14 @@ def _kinds(whole: Mechanism) -> Kinds:
 
 def _points(kinds: Kinds, delta: float) -> list[tuple[float, float, int]]:
     """One point (epsilon, delta) of each kind's profile, delta the same for every step, and how often it counts."""
-    each = delta / sum(n for _, n in kinds)
+    each = _rounded_down(Fraction(delta) / sum(n for _, n in kinds))
     return [(part.epsilon(delta=each, tolerance=TOLERANCE).upper, each, n) for part, n in kinds]
+
+
+def _rounded_down(exact: Fraction) -> float:
+    """The float at or below: what the steps use of delta, added up, must not exceed it, also among the least floats."""
+    near = float(exact)
+    return near if Fraction(near) <= exact else math.nextafter(near, 0.0)
 
 
 def _basic(kinds: Kinds, delta: float) -> float:
@@ -177,10 +204,12 @@ def _advanced(kinds: Kinds, delta: float) -> float:
     steps = sum(n for _, n in kinds)
 
     def bound(share: float) -> float:
-        worst = max(epsilon for epsilon, _, _ in _points(kinds, share * delta))
+        points = _points(kinds, share * delta)
+        worst, each = max(epsilon for epsilon, _, _ in points), points[0][1]
         if worst > LARGEST:
             return math.inf
-        return advanced_composition(worst, share * delta / steps, steps, (1 - share) * delta)[0]
+        rest = _rounded_down(max(Fraction(delta) - steps * Fraction(each), Fraction(0)))
+        return advanced_composition(worst, each, steps, rest)[0]
 
     return min(bound(share) for share in SHARES)
 
