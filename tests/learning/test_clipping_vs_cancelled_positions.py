@@ -118,8 +118,7 @@ def test_a_failed_step_leaves_no_sum_without_noise() -> None:
     gradient.noise = Stops()
     with pytest.raises(KeyboardInterrupt):
         gradient(next(drawn))
-    assert model.weight.grad is not None
-    assert not model.weight.grad.any()
+    assert model.weight.grad is None
 
 
 class Logarithms(nn.Module):

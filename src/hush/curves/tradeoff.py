@@ -19,8 +19,6 @@ ROUNDING = 1e-15
 AWAY, FAR, POINTS = 60.0, 700.0, 241
 """Epsilons that say all of a profile: e^-60 is far below rounding, e^700 is near the largest float; and how many."""
 WIDTHS = (0.003, 0.01, 0.03, 0.1, 0.3, 1.0, 3.0)
-VISIBLE = 100 * ROUNDING
-"""A cost e^eps rate that stands out from rounding: where all values are smaller, the search must see as far as that."""
 
 
 def profile_to_tradeoff(log_delta: LogProfile, rate: float) -> Interval:
@@ -45,8 +43,7 @@ def profile_to_tradeoff(log_delta: LogProfile, rate: float) -> Interval:
     if rate == 0 and log_delta(best)[1] == -math.inf:  # nothing was rounded
         return least, most
     ceiling = most
-    sight = math.log(VISIBLE) - math.log(rate) - best if rate > 0 else 0.0
-    for width in (*WIDTHS, *((sight,) if sight > WIDTHS[-1] else ())):
+    for width in WIDTHS:
         ceiling = min(ceiling, _ceiling(value, best, width) + ROUNDING)
         if ceiling < most:
             break
