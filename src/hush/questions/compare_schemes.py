@@ -25,7 +25,7 @@ REASONS = {
     "no sampling": "every step sees every record: noise alone protects",
     "Poisson": "each record joins each step by its own secret coin: {exact}, and what most accountants report",
     "Poisson, replaced": "the same coins, but a record may be exchanged for its opposite: twice the distance, {exact}",
-    "without replacement": "batches of a fixed size, drawn afresh each step: proven from above, not known to be attained",
+    "without replacement": "batches of a fixed size, drawn afresh: proven from above, not known to be attained",
     "random allocation": "each record joins one secret step of each epoch, on its own: {exact}, and easy to run",
     "shuffled batches": "one order for the whole epoch: the batches betray each other, so nothing is gained for sure",
 }
