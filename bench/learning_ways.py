@@ -9,8 +9,8 @@ from torch import nn
 from torch.nn import functional as F
 
 import hush
-from hush.learning.noise import FastNoise, Noise, SecureNoise
-from hush.learning.sgd import DrawnBatch, PrivateGradient
+from hush.learning.dpsgd.fit import DrawnBatch, PrivateGradient
+from hush.learning.dpsgd.gradient_noise import FastNoise, GradientNoise, SecureNoise
 
 Step = Callable[[Any], None]
 RATE = 0.01
@@ -38,7 +38,7 @@ def micro_batched(model: nn.Module, rows: int) -> Step:
 
     def step(batch: Any) -> None:
         if not chosen:
-            chosen["rows"] = hush.learning.per_example.Watched.of(model, F.cross_entropy, batch).micro(rows)
+            chosen["rows"] = hush.learning.per_example.clipped_sum.Watched.of(model, F.cross_entropy, batch).micro(rows)
         optimizer.zero_grad()
         for start in range(0, len(batch[1]), chosen["rows"]):
             part = [values[start : start + chosen["rows"]] for values in batch]
@@ -48,7 +48,7 @@ def micro_batched(model: nn.Module, rows: int) -> Step:
     return step
 
 
-def private(noise: Noise) -> Callable[[nn.Module, int], Step]:
+def private(noise: GradientNoise) -> Callable[[nn.Module, int], Step]:
     def build(model: nn.Module, rows: int) -> Step:
         gradient = PrivateGradient(model, F.cross_entropy, PLAN, max_norm=1.0, noise=noise)
         optimizer = _optimizer(model)

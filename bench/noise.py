@@ -31,9 +31,9 @@ Task = Callable[[], object]
 def hush_noise(kind: str, scale: float, rounded: bool) -> tuple[Task, int]:
     """A million values from the secure source."""
     from hush import SecureSource
-    from hush.randomness import noise
+    from hush.randomness import integer_noise
 
-    draw = getattr(noise, f"{'rounded' if rounded else 'discrete'}_{kind}")
+    draw = getattr(integer_noise, f"{'rounded' if rounded else 'discrete'}_{kind}")
     return lambda: draw(SecureSource(), scale, 1_000_000), 1_000_000
 
 

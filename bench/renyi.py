@@ -31,7 +31,7 @@ Values = Sequence[float]
 def hush_general(kind: str, scale: float) -> Values:
     """The curve, sampled, at all orders at once."""
     import hush
-    from hush.curves.renyi_sampling import without_replacement
+    from hush.curves.renyi.sampling import without_replacement
 
     relation = hush.Relation.REPLACE
     mechanism = hush.Gaussian(scale, relation) if kind == "gaussian" else hush.Laplace(scale, relation)
@@ -41,7 +41,7 @@ def hush_general(kind: str, scale: float) -> Values:
 def hush_improved(kind: str, scale: float) -> Values:
     """From the pair of the noise, which is worst for every order."""
     import hush
-    from hush.curves.renyi_sampling import without_replacement_pair
+    from hush.curves.renyi.sampling import without_replacement_pair
 
     relation = hush.Relation.REPLACE
     mechanism = hush.Gaussian(scale, relation) if kind == "gaussian" else hush.Laplace(scale, relation)

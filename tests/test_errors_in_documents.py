@@ -10,8 +10,8 @@ import pytest
 from scipy import stats
 
 import hush
-from hush.curves.pearson_vajda import chi
-from hush.curves.renyi_sampling import poisson_mirrored
+from hush.curves.renyi.pearson_vajda import chi
+from hush.curves.renyi.sampling import poisson_mirrored
 
 PAGE = Path(__file__).parent.parent / "docs" / "theory" / "errors-in-the-documents.md"
 

@@ -20,9 +20,9 @@ from typing import Any
 
 import hush
 from hush.app import expression
-from hush.curves.finite import FinitePair
-from hush.curves.pair import Pair
-from hush.mechanisms.sampling import OneSample, Scheme
+from hush.curves.pairs.finite import FinitePair
+from hush.curves.pairs.pair import Pair
+from hush.mechanisms.schemes.scheme import OneSample, Scheme
 
 TRIES = 20
 """How often a value is drawn anew before a constructor is given up: its conditions may bind several fields."""

@@ -23,7 +23,7 @@ from typing import Any
 import numpy as np
 
 import hush
-from hush.app.cli import main as command
+from hush.app.main import main as command
 from tests.wild import Refused, Wild, hints
 
 SECONDS = 20

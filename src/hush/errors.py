@@ -58,11 +58,11 @@ class NotInstalled(HushError):
 
     >>> raise NotInstalled("Drawing", "altair", "app")
     Traceback (most recent call last):
-    hush.errors.NotInstalled: Drawing needs the package altair: pip install 'hush[app]'
+    hush.errors.NotInstalled: Drawing needs the package altair: pip install 'hush-dp[app]'
     """
 
     def __init__(self, who: str, package: str, extra: str) -> None:
-        super().__init__(f"{who} needs the package {package}: pip install 'hush[{extra}]'")
+        super().__init__(f"{who} needs the package {package}: pip install 'hush-dp[{extra}]'")
 
 
 class Contradiction(HushError):

@@ -9,7 +9,7 @@ import numpy as np
 import pytest
 
 import hush
-from hush.app.cli import main
+from hush.app.main import main
 from hush.app.self_audit import Case
 from hush.auditing import distinguish
 

@@ -11,7 +11,7 @@ from pathlib import Path
 import pytest
 
 import hush
-from hush.app.cli import main
+from hush.app.main import main
 
 RUN = ["--noise", "1.0", "--rate", "0.01", "--steps", "10000"]
 TRAINING = hush.Gaussian(1.0).on(hush.Poisson(rate=0.01)).repeat(10_000)
@@ -192,13 +192,13 @@ def process(*words: str) -> subprocess.CompletedProcess[str]:
 
 def test_a_real_process_on_an_ascii_terminal() -> None:
     """Greek letters are replaced, not fatal."""
-    ran = process("-m", "hush.app.cli", "explain", "gaussian 1", "--delta", "1e-5")
+    ran = process("-m", "hush.app.main", "explain", "gaussian 1", "--delta", "1e-5")
     assert (ran.returncode, ran.stderr) == (0, "")
     assert "N(1/?, 1)" in ran.stdout
 
 
 def test_the_command_line_parses_before_it_imports_numpy() -> None:
     """So that help and usage errors are immediate, and the threads of BLAS can still be chosen."""
-    code = "import sys, hush.app.cli as c; assert c.main(['epsilon']) == 2; assert 'numpy' not in sys.modules"
+    code = "import sys, hush.app.main as c; assert c.main(['epsilon']) == 2; assert 'numpy' not in sys.modules"
     ran = process("-c", code)
     assert ran.returncode == 0, ran.stderr

@@ -6,8 +6,8 @@ import pytest
 
 import hush
 from hush import HushError, InvalidParameter, Mechanism, Relation
-from hush.app.cli import EXAMPLES
 from hush.app.expression import ATOMS, LONGEST, PIPES, RELATIONS, parse
+from hush.app.main import EXAMPLES
 
 STEP = hush.Gaussian(1.0).on(hush.Poisson(rate=0.01))
 

@@ -8,7 +8,7 @@ from pathlib import Path
 import pytest
 
 import hush
-from hush.app.cli import main
+from hush.app.main import main
 
 
 def said(capsys: pytest.CaptureFixture[str], *words: str) -> tuple[int, str, str]:

@@ -8,7 +8,7 @@ from pathlib import Path
 import pytest
 
 import hush
-from hush.app.cli import main
+from hush.app.main import main
 
 MEAN = ["plan", "mean", "--population", "10001", "--bounds", "0", "2000", "--epsilon", "0.5"]
 MEDIAN = ["plan", "median", "--population", "1001", "--bounds", "0", "2000", "--epsilon", "0.5", "--rates", "1", "0.1"]

@@ -13,7 +13,7 @@ import numpy as np
 import pytest
 
 import hush
-from hush.app.cli import main
+from hush.app.main import main
 
 pyarrow = pytest.importorskip("pyarrow")
 LONG = Decimal("12345678901234567890.12")
@@ -238,7 +238,7 @@ def test_an_interruption_is_one_line(monkeypatch: pytest.MonkeyPatch, capsys: py
 @pytest.mark.parametrize(("output", "code"), [(">/dev/full", 5), (">&-", 2), (">&- 2>&-", 2), ("2>&-", 0)])
 def test_outputs_that_cannot_be_written(output: str, code: int, files: dict[str, str]) -> None:
     """A release that nobody can see is not made, or at least not passed over in silence."""
-    command = f"{sys.executable} -m hush.app.cli release count {files['parquet']} --epsilon 1 {output}"
+    command = f"{sys.executable} -m hush.app.main release count {files['parquet']} --epsilon 1 {output}"
     done = subprocess.run(["sh", "-c", command], capture_output=True, text=True, check=False)
     assert done.returncode == code and "Traceback" not in done.stderr
     assert len(done.stderr.splitlines()) == (0 if "2>&-" in output else 1)

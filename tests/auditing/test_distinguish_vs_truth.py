@@ -11,8 +11,8 @@ from scipy import stats
 
 import hush
 from hush.auditing import Claim, distinguish, simulated
+from hush.auditing.confidence import joint_limits
 from hush.auditing.distinguish import _worlds, attack
-from hush.auditing.intervals import joint_limits
 
 RESPONSE = hush.RandomizedResponse(epsilon=1.0, relation=hush.Relation.REPLACE)
 

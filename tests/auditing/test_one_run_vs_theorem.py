@@ -10,8 +10,8 @@ from scipy import optimize, special, stats
 
 import hush
 from hush.auditing import Claim, one_run
-from hush.auditing.choices import Together, chosen, expected_guesses, numbers_of_guesses
-from hush.auditing.guesses import Inverse, bound_of, chance_of, gaussian_inverse, is_possible, right
+from hush.auditing.canaries.chances_of_guesses import Inverse, bound_of, chance_of, gaussian_inverse, is_possible, right
+from hush.auditing.canaries.numbers_of_guesses import Together, chosen, expected_guesses, numbers_of_guesses
 
 
 def mean_query(canaries: int, noise: float, seed: int) -> tuple[np.ndarray, np.ndarray]:

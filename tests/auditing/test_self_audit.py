@@ -73,7 +73,7 @@ def test_every_release_is_audited() -> None:
 
 
 def test_every_method_of_the_models_is_audited() -> None:
-    from hush.learning.convex.estimators import METHODS
+    from hush.learning.linear.estimators import METHODS
 
     named = {model.method if isinstance(model.method, str) else "gradient" for model in models()}
     assert named == set(METHODS)

@@ -5,7 +5,7 @@ from __future__ import annotations
 import mpmath
 import pytest
 
-from hush.curves.pearson_vajda import log_absolute_normal
+from hush.curves.renyi.pearson_vajda import log_absolute_normal
 
 
 @pytest.mark.parametrize("distance", [0.01, 0.2, 2.0, 10.0])

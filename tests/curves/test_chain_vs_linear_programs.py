@@ -10,8 +10,8 @@ import pytest
 from scipy.optimize import linprog
 
 import hush
-from hush.curves.chain import along
-from hush.curves.finite import FinitePair, stated_points
+from hush.curves.pairs.finite import FinitePair, stated_points
+from hush.curves.theorems.groups import along
 from hush.mechanisms.mechanism import exactly
 
 REPLACE = hush.Relation.REPLACE

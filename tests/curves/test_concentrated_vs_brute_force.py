@@ -9,10 +9,10 @@ import numpy as np
 import pytest
 
 import hush
-from hush.curves.concentrated import tcdp_sample, zcdp_sample
-from hush.curves.normal import NormalPair
-from hush.curves.pearson_vajda import renyi
-from hush.curves.renyi_sampling import poisson, without_replacement_pair
+from hush.curves.pairs.normal import NormalPair
+from hush.curves.renyi.concentrated import tcdp_sample, zcdp_sample
+from hush.curves.renyi.pearson_vajda import renyi
+from hush.curves.renyi.sampling import poisson, without_replacement_pair
 
 
 @pytest.mark.parametrize("rho", [1e-6, 1e-4, 0.003, 0.02, 0.1])

@@ -8,15 +8,15 @@ import numpy as np
 import pytest
 
 import hush
-from hush.curves.convert import (
+from hush.curves.pairs.finite import FinitePair
+from hush.curves.renyi.convert import (
     renyi_to_epsilon,
     renyi_to_epsilon_mironov,
     renyi_to_log_delta,
     renyi_to_log_delta_mironov,
     renyi_to_tradeoff,
 )
-from hush.curves.convert_optimal import renyi_to_epsilon_optimal, renyi_to_log_delta_optimal
-from hush.curves.finite import FinitePair
+from hush.curves.renyi.convert_optimal import renyi_to_epsilon_optimal, renyi_to_log_delta_optimal
 
 POINTS = [(2.0, 0.1), (1.5, 2.0), (20.0, 0.3), (3.0, 5.0), (100.0, 0.01), (1.01, 3.0), (8.0, 1e-4), (1000.0, 0.5)]
 

@@ -12,9 +12,9 @@ import pytest
 
 import hush
 from hush import ApproxDP, FromPair, Poisson, PureDP, RandomizedResponse, Relation
-from hush.curves.finite import CERTAIN_LOSS, FinitePair
-from hush.curves.pair import Pair, rounded_up
-from hush.curves.product import Product
+from hush.curves.pairs.finite import CERTAIN_LOSS, FinitePair
+from hush.curves.pairs.pair import Pair, rounded_up
+from hush.curves.pairs.product import Product
 
 REPLACE = Relation.REPLACE
 

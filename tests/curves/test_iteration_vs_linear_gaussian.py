@@ -9,7 +9,7 @@ import pytest
 from scipy import optimize
 
 from hush import InvalidParameter
-from hush.curves import iteration
+from hush.curves.theorems import last_iterate
 
 
 def linear_mu(factors: np.ndarray, shifts: np.ndarray, deviations: np.ndarray) -> float:
@@ -49,10 +49,10 @@ def schedule(seed: int, steps: int, equal: bool) -> tuple[np.ndarray, np.ndarray
 @pytest.mark.parametrize("seed", range(12))
 def test_best_shifts_vs_optimisation(seed: int, equal: bool) -> None:
     sensitivities, deviations = schedule(seed, 2 + seed % 6, equal)
-    low, high = iteration.contractive_iteration_mu(sensitivities, deviations, np.ones(len(deviations)))
+    low, high = last_iterate.contractive_iteration_mu(sensitivities, deviations, np.ones(len(deviations)))
     assert low <= high <= low * (1 + 1e-12)
     assert high == pytest.approx(by_optimisation(sensitivities, deviations), rel=1e-6)
-    shifts = iteration.best_shifts(sensitivities, deviations)
+    shifts = last_iterate.best_shifts(sensitivities, deviations)
     left = np.cumsum(sensitivities - shifts)
     assert np.all(left >= -1e-12)
     assert left[-1] == pytest.approx(0.0, abs=1e-12)
@@ -66,11 +66,11 @@ def test_the_bound_is_attained_by_linear_maps(seed: int) -> None:
     sensitivities, deviations = schedule(seed, 8, False)
     contractions = np.where(source.random(8) < 0.3, 1.0, source.uniform(0.3, 1, 8))
     later = np.append(np.cumprod(contractions[:0:-1])[::-1], 1.0)
-    shifts = iteration.best_shifts(later * sensitivities, later * deviations) / (later * deviations) ** 2
+    shifts = last_iterate.best_shifts(later * sensitivities, later * deviations) / (later * deviations) ** 2
     assert np.all(np.diff(shifts) >= -1e-9)
     factors = np.append(0.0, np.where(shifts[1:] > 0, shifts[:-1] / np.where(shifts[1:] > 0, shifts[1:], 1), 0.0))
     factors = np.minimum(factors, 1.0) * contractions
-    high = iteration.contractive_iteration_mu(sensitivities, deviations, contractions)[1]
+    high = last_iterate.contractive_iteration_mu(sensitivities, deviations, contractions)[1]
     assert linear_mu(factors, sensitivities, deviations) == pytest.approx(high, rel=1e-9)
 
 
@@ -79,7 +79,7 @@ def test_no_linear_run_exceeds_the_bound(seed: int) -> None:
     source = np.random.default_rng(100 + seed)
     sensitivities, deviations = schedule(seed, 7, False)
     contractions = source.uniform(0, 1, 7)
-    high = iteration.contractive_iteration_mu(sensitivities, deviations, contractions)[1]
+    high = last_iterate.contractive_iteration_mu(sensitivities, deviations, contractions)[1]
     for _ in range(50):
         factors = source.uniform(-1, 1, 7) * contractions
         shifts = source.uniform(-1, 1, 7) * sensitivities
@@ -88,19 +88,19 @@ def test_no_linear_run_exceeds_the_bound(seed: int) -> None:
 
 def test_schedules_that_shrink_out_of_sight() -> None:
     contractions = np.full(3000, 0.5)
-    early = iteration.contractive_iteration_mu([1.0] + [0.0] * 2999, np.ones(3000), contractions)
+    early = last_iterate.contractive_iteration_mu([1.0] + [0.0] * 2999, np.ones(3000), contractions)
     assert early[1] < 1e-100
-    steady = iteration.contractive_iteration_mu(np.ones(3000), np.ones(3000), contractions)
-    assert steady[1] == pytest.approx(iteration.full_batch_mu(0.5, 3000, 1.0), rel=1e-12)
-    reset = iteration.contractive_iteration_mu([5.0, 1.0], [1.0, 2.0], [1.0, 0.0])
+    steady = last_iterate.contractive_iteration_mu(np.ones(3000), np.ones(3000), contractions)
+    assert steady[1] == pytest.approx(last_iterate.full_batch_mu(0.5, 3000, 1.0), rel=1e-12)
+    reset = last_iterate.contractive_iteration_mu([5.0, 1.0], [1.0, 2.0], [1.0, 0.0])
     assert reset[1] == pytest.approx(0.5, rel=1e-12)
 
 
 def test_sizes_that_differ_by_more_than_a_float_holds() -> None:
     """A tiny last difference under a tiny noise counts in full, whatever came before."""
-    found = iteration.contractive_iteration_mu([1e9, 1e-9], [1e9, 1e-9], [1, 1])[1]
+    found = last_iterate.contractive_iteration_mu([1e9, 1e-9], [1e9, 1e-9], [1, 1])[1]
     assert found == pytest.approx(math.sqrt(2), rel=1e-12)
-    rising = iteration.contractive_iteration_mu([1e9, 0, 1e-9], [1e9, 1e9, 2e-9], [1, 1, 1])[1]
+    rising = last_iterate.contractive_iteration_mu([1e9, 0, 1e-9], [1e9, 1e9, 2e-9], [1, 1, 1])[1]
     assert rising == pytest.approx(math.sqrt(0.5 + 0.25), rel=1e-12)
 
 
@@ -113,15 +113,15 @@ def general(shifts: np.ndarray, gap: float, start: float = 0.0) -> float:
     """The general bound at unit noise, the first map meeting a distance of `start`."""
     met = np.array(shifts, dtype=float)
     met[0] += (1 - gap) * start
-    return iteration.contractive_iteration_mu(met, np.ones(len(met)), np.full(len(met), 1 - gap))[1]
+    return last_iterate.contractive_iteration_mu(met, np.ones(len(met)), np.full(len(met), 1 - gap))[1]
 
 
 @pytest.mark.parametrize("gap", GAPS)
 @pytest.mark.parametrize("steps", [1, 2, 7, 300])
 def test_full_batch(gap: float, steps: int) -> None:
-    assert iteration.full_batch_mu(gap, steps, 0.7) == pytest.approx(general(np.full(steps, 0.7), gap), rel=1e-9)
-    assert iteration.linear_descent_mu(gap, 1, steps, 0.7) == pytest.approx(
-        iteration.full_batch_mu(gap, steps, 0.7), rel=1e-9
+    assert last_iterate.full_batch_mu(gap, steps, 0.7) == pytest.approx(general(np.full(steps, 0.7), gap), rel=1e-9)
+    assert last_iterate.linear_descent_mu(gap, 1, steps, 0.7) == pytest.approx(
+        last_iterate.full_batch_mu(gap, steps, 0.7), rel=1e-9
     )
 
 
@@ -129,7 +129,7 @@ def test_full_batch(gap: float, steps: int) -> None:
 @pytest.mark.parametrize(("batches", "epochs"), [(1, 5), (2, 1), (2, 6), (3, 2), (5, 4), (17, 9)])
 def test_cyclic(gap: float, batches: int, epochs: int) -> None:
     """The closed form is the general bound for the last batch, which is the worst."""
-    found = iteration.cyclic_mu(gap, batches, epochs, 0.7)
+    found = last_iterate.cyclic_mu(gap, batches, epochs, 0.7)
     each = []
     for place in range(batches):
         shifts = np.zeros(batches * epochs)
@@ -138,7 +138,7 @@ def test_cyclic(gap: float, batches: int, epochs: int) -> None:
     assert found == pytest.approx(max(each), rel=1e-9)
     assert found == pytest.approx(each[-1], rel=1e-9)
     for r in (1 - gap, 0.0, -(1 - gap)):
-        assert iteration.linear_descent_mu(1 - r, batches, epochs, 0.7) <= found * (1 + 1e-12)
+        assert last_iterate.linear_descent_mu(1 - r, batches, epochs, 0.7) <= found * (1 + 1e-12)
 
 
 @pytest.mark.parametrize("gap", GAPS)
@@ -146,7 +146,7 @@ def test_cyclic(gap: float, batches: int, epochs: int) -> None:
 def test_one_pass(gap: float, later: int) -> None:
     shifts = np.zeros(later + 3)
     shifts[2] = 0.7
-    found = iteration.one_pass_mu(gap, later, 0.7)
+    found = last_iterate.one_pass_mu(gap, later, 0.7)
     assert found == pytest.approx(general(shifts, gap), rel=1e-9, abs=1e-140)
     assert found == pytest.approx(linear_mu(np.full(later + 1, 1 - gap), shifts[2:], np.ones(later + 1)), rel=1e-9)
 
@@ -158,7 +158,7 @@ def test_projected(gap: float, diameter: float, steps: int) -> None:
     """The best restart among all, each by the general bound."""
     options = [general(np.full(k, 0.3), gap, diameter) for k in range(1, steps + 1)]
     best = min(general(np.full(steps, 0.3), gap), *options)
-    assert iteration.projected_mu(gap, steps, 0.3, diameter) == pytest.approx(best, rel=1e-9)
+    assert last_iterate.projected_mu(gap, steps, 0.3, diameter) == pytest.approx(best, rel=1e-9)
 
 
 @pytest.mark.parametrize("diameter", [0.01, 0.2, 1.0, 5.0, 40.0])
@@ -169,7 +169,7 @@ def test_cyclic_projected(batches: int, epochs: int, diameter: float) -> None:
     shifts[batches - 1 :: batches] = 0.3
     restarts = [general(shifts[k:], 0.0, diameter) for k in range(len(shifts))]
     best = min(general(shifts, 0.0), *restarts)
-    found = iteration.cyclic_projected_mu(batches, epochs, 0.3, diameter)
+    found = last_iterate.cyclic_projected_mu(batches, epochs, 0.3, diameter)
     assert found >= best * (1 - 1e-12)
     if diameter >= 0.3:
         assert found == pytest.approx(best, rel=1e-9)
@@ -178,11 +178,11 @@ def test_cyclic_projected(batches: int, epochs: int, diameter: float) -> None:
 def test_printed_closed_form_is_never_better() -> None:
     for ratio, diameter in ((0.1, 1.0), (0.3, 1.0), (0.07, 20.0), (2.0, 1.0)):
         steps = math.ceil(diameter / ratio)
-        assert iteration.projected_mu(0.0, steps, ratio, diameter) <= (
-            iteration.projected_mu_closed_form(steps, ratio, diameter) * (1 + 1e-12)
+        assert last_iterate.projected_mu(0.0, steps, ratio, diameter) <= (
+            last_iterate.projected_mu_closed_form(steps, ratio, diameter) * (1 + 1e-12)
         )
     with pytest.raises(InvalidParameter, match="iterations"):
-        iteration.projected_mu_closed_form(5, 0.1, 1.0)
+        last_iterate.projected_mu_closed_form(5, 0.1, 1.0)
 
 
 @pytest.mark.parametrize("seed", range(20))
@@ -191,7 +191,7 @@ def test_gap_is_below_that_of_every_quadratic(seed: int) -> None:
     top = float(source.uniform(0.1, 5))
     low = float(source.uniform(0, top))
     step = float(source.uniform(0, 2)) / top
-    gap = iteration.descent_gap(step, top, low)
+    gap = last_iterate.descent_gap(step, top, low)
     for curvature in np.linspace(low, top, 50):
         assert abs(1 - step * curvature) <= 1 - gap + 1e-15
 
@@ -199,4 +199,4 @@ def test_gap_is_below_that_of_every_quadratic(seed: int) -> None:
 @pytest.mark.parametrize(("step", "smooth", "curved"), [(2.01, 1, 0), (0, 1, 0), (-1, 1, 0), (1, 1, 2), (1, 1, -1)])
 def test_steps_that_do_not_contract(step: float, smooth: float, curved: float) -> None:
     with pytest.raises(InvalidParameter, match="step_size"):
-        iteration.descent_gap(step, smooth, curved)
+        last_iterate.descent_gap(step, smooth, curved)

@@ -9,8 +9,8 @@ import pytest
 from scipy import stats
 
 import hush
-from hush.curves.normal import NormalPair
-from hush.curves.normal_blanket import CAPS, NormalBlanket, _log_delta, kinds
+from hush.curves.pairs.normal import NormalPair
+from hush.curves.theorems.shuffling.normal_blanket import CAPS, NormalBlanket, _log_delta, kinds
 
 
 def left_over(x: float, deviation: float, t: float) -> float:

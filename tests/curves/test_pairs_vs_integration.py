@@ -11,10 +11,10 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from scipy import integrate
 
-from hush.curves.finite import FinitePair
-from hush.curves.normal import NormalPair
-from hush.curves.pair import Pair
-from hush.curves.segment import SegmentPair
+from hush.curves.pairs.finite import FinitePair
+from hush.curves.pairs.normal import NormalPair
+from hush.curves.pairs.pair import Pair
+from hush.curves.pairs.segment import SegmentPair
 from tests.curves.integration import Density, blend, laplace, normal, profile
 from tests.strategies import LAWS
 

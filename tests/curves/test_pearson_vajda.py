@@ -12,10 +12,10 @@ import pytest
 from scipy import stats
 
 import hush
-from hush.curves.normal import NormalPair
-from hush.curves.pearson_vajda import absolute_chi, chi, discrete_derivative, renyi, ternary_chi
-from hush.curves.renyi_families import laplace
-from hush.curves.segment import SegmentPair
+from hush.curves.pairs.normal import NormalPair
+from hush.curves.pairs.segment import SegmentPair
+from hush.curves.renyi.families import laplace
+from hush.curves.renyi.pearson_vajda import absolute_chi, chi, discrete_derivative, renyi, ternary_chi
 
 
 def laws(seed: int, count: int) -> list[np.ndarray]:

@@ -11,9 +11,9 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 import hush
-from hush.curves.convert import renyi_to_epsilon
-from hush.curves.renyi import ZERO, RenyiCurve
-from hush.curves.renyi_families import bounded_range, laplace
+from hush.curves.renyi.convert import renyi_to_epsilon
+from hush.curves.renyi.curve import ZERO, RenyiCurve
+from hush.curves.renyi.families import bounded_range, laplace
 from tests.strategies import LAWS, add_remove, is_covered
 
 ORDERS = np.array([1.0, 1.0 + 1e-6, 1.5, 2.0, 7.3, 64.0, 1e4, math.inf])

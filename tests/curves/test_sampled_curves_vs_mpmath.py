@@ -11,10 +11,10 @@ import numpy as np
 import pytest
 
 import hush
-from hush.curves import renyi_sampling
-from hush.curves.normal import NormalPair
-from hush.curves.renyi import RenyiCurve
-from hush.curves.segment import SegmentPair
+from hush.curves.pairs.normal import NormalPair
+from hush.curves.pairs.segment import SegmentPair
+from hush.curves.renyi import sampling
+from hush.curves.renyi.curve import RenyiCurve
 
 mp = mpmath.mp
 
@@ -63,19 +63,19 @@ def test_formulas(mechanism: tuple[str, float], rate: float, order: int) -> None
     curve = leaf.renyi_curve()
     with mp.workdps(50):
         for theorem, function in (
-            ("without", renyi_sampling.without_replacement),
-            ("three", renyi_sampling.poisson),
-            ("one", renyi_sampling.poisson_mirrored),
+            ("without", sampling.without_replacement),
+            ("three", sampling.poisson),
+            ("one", sampling.poisson_mirrored),
         ):
             truth = min(float(printed(mechanism, rate, order, theorem)), curve(float(order)))
             found = function(curve, rate)(float(order))
             assert truth * (1 - 1e-13) <= found <= truth * (1 + 1e-9), theorem
         truth = float(printed(mechanism, rate, order, "one"))
-        lower = renyi_sampling.without_replacement_lower(curve, rate)(float(order))
+        lower = sampling.without_replacement_lower(curve, rate)(float(order))
         assert truth * (1 - 1e-9) <= lower <= truth * (1 + 1e-13)
 
 
-THEOREMS = [renyi_sampling.without_replacement, renyi_sampling.poisson, renyi_sampling.poisson_mirrored]
+THEOREMS = [sampling.without_replacement, sampling.poisson, sampling.poisson_mirrored]
 
 
 @pytest.mark.parametrize("noise", [0.1, 1.0, 5.0, 100.0])
@@ -87,7 +87,7 @@ def test_all_orders_to_1e5_never_above_the_unsampled_curve(noise: float, rate: f
         values = theorem(curve, rate)(orders)
         assert not np.isnan(values).any()
         assert np.all(values <= curve(orders))
-        if theorem is not renyi_sampling.poisson:  # log(3)/(order - 1) falls with the order
+        if theorem is not sampling.poisson:  # log(3)/(order - 1) falls with the order
             assert np.all(values[1:-3] >= values[:-4] * (1 - 1e-12))
 
 
@@ -116,7 +116,7 @@ def test_orders_2_to_501_in_50_milliseconds() -> None:
     best = math.inf
     for _ in range(3):
         start = time.process_time()
-        renyi_sampling.without_replacement(curve, 0.001)(np.arange(2.0, 502.0))
+        sampling.without_replacement(curve, 0.001)(np.arange(2.0, 502.0))
         best = min(best, time.process_time() - start)
     assert best < 0.05
 
@@ -126,21 +126,21 @@ def test_orders_2_to_501_in_50_milliseconds() -> None:
 def test_the_bound_of_one_pair_lies_between_lower_and_general(pair: object, rate: float) -> None:
     curve = pair.curve()  # type: ignore[attr-defined]
     orders = np.array([2.0, 3.0, 10.0, 64.0, 300.0])
-    tight = renyi_sampling.without_replacement_pair(pair, rate)(orders)  # type: ignore[arg-type]
-    assert np.all(tight <= renyi_sampling.without_replacement(curve, rate)(orders) * (1 + 1e-12))
-    lower = renyi_sampling.without_replacement_lower(curve.declaring(attained=True), rate)(orders)
+    tight = sampling.without_replacement_pair(pair, rate)(orders)  # type: ignore[arg-type]
+    assert np.all(tight <= sampling.without_replacement(curve, rate)(orders) * (1 + 1e-12))
+    lower = sampling.without_replacement_lower(curve.declaring(attained=True), rate)(orders)
     assert np.all(lower <= tight)
 
 
 def test_declarations_are_needed() -> None:
     stated = hush.ZCDP(rho=0.1).renyi_curve()
     with pytest.raises(hush.NotCovered, match="attaining its curve at every order"):
-        renyi_sampling.without_replacement_lower(stated, 0.1)
+        sampling.without_replacement_lower(stated, 0.1)
     with pytest.raises(hush.NotCovered, match="odd Pearson-Vajda"):
-        renyi_sampling.poisson_mirrored(stated, 0.1)
+        sampling.poisson_mirrored(stated, 0.1)
     exponential = hush.Exponential(1.0).renyi_curve()
     with pytest.raises(hush.NotCovered):
-        renyi_sampling.poisson_mirrored(exponential, 0.1)
+        sampling.poisson_mirrored(exponential, 0.1)
 
 
 def test_sampling_a_pure_guarantee() -> None:
@@ -154,6 +154,6 @@ def test_sampling_a_pure_guarantee() -> None:
 
 def test_lower_bounds_take_the_order_below() -> None:
     curve = RenyiCurve.linear(0.02).declaring(attained=True)
-    lower = renyi_sampling.without_replacement_lower(curve, 0.01)
+    lower = sampling.without_replacement_lower(curve, 0.01)
     assert lower(3.9) == lower(3.0)
     assert lower(1.9) == 0.0

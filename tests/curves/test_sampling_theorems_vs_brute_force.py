@@ -8,10 +8,10 @@ from random import Random
 import numpy as np
 import pytest
 
-from hush.curves import renyi_sampling
-from hush.curves.finite import FinitePair
-from hush.curves.pearson_vajda import renyi
-from hush.curves.renyi import RenyiCurve
+from hush.curves.pairs.finite import FinitePair
+from hush.curves.renyi import sampling
+from hush.curves.renyi.curve import RenyiCurve
+from hush.curves.renyi.pearson_vajda import renyi
 
 ORDERS = [2.0, 3.0, 4.0, 5.0, 8.0, 15.0, 2.5, 6.5]
 ROUNDING = 1e-14
@@ -44,7 +44,7 @@ def test_without_replacement(seed: int) -> None:
     curve = worst([with_one, with_other, without])
     for rate in RATES:
         p, q = rate * with_one + (1 - rate) * without, rate * with_other + (1 - rate) * without
-        bound = renyi_sampling.without_replacement(curve, rate)
+        bound = sampling.without_replacement(curve, rate)
         for order in ORDERS:
             assert renyi(p, q, order) <= bound(order) * (1 + 1e-12) + ROUNDING
 
@@ -55,7 +55,7 @@ def test_poisson(seed: int) -> None:
     curve = worst([absent, present])
     for rate in RATES:
         mixed = (1 - rate) * absent + rate * present
-        bound = renyi_sampling.poisson(curve, rate)
+        bound = sampling.poisson(curve, rate)
         for order in ORDERS:
             assert renyi(mixed, absent, order) <= bound(order) * (1 + 1e-12) + ROUNDING
             assert renyi(absent, mixed, order) <= bound(order) * (1 + 1e-12) + ROUNDING
@@ -69,7 +69,7 @@ def test_poisson_of_mirror_images(seed: int) -> None:
     curve = worst([absent, present]).declaring(mirrored=True)
     for rate in RATES:
         mixed = (1 - rate) * absent + rate * present
-        bound = renyi_sampling.poisson_mirrored(curve, rate)
+        bound = sampling.poisson_mirrored(curve, rate)
         for order in ORDERS:
             # where the law is nearly its own mirror image, the divergence itself is no more than rounding
             if order == math.floor(order) and renyi(mixed, absent, order) > 1e-9:
@@ -87,7 +87,7 @@ def test_without_replacement_where_one_pair_is_worst(seed: int) -> None:
     laws = [np.array([high, 1 - high]), np.array([1 - high, high]), np.array([0.5, 0.5])]
     pair = FinitePair.of(laws[0], laws[1])
     for rate in RATES:
-        bound = renyi_sampling.without_replacement_pair(pair, rate)
+        bound = sampling.without_replacement_pair(pair, rate)
         for one, other, without in ((0, 1, 2), (0, 1, 0), (0, 1, 1)):
             p = rate * laws[one] + (1 - rate) * laws[without]
             q = rate * laws[other] + (1 - rate) * laws[without]

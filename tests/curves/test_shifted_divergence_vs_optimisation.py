@@ -10,9 +10,9 @@ import pytest
 from scipy import optimize, stats
 
 from hush import InvalidParameter
-from hush.curves.normal import NormalPair
-from hush.curves.segment import SegmentPair
-from hush.curves.shifted import (
+from hush.curves.pairs.normal import NormalPair
+from hush.curves.pairs.segment import SegmentPair
+from hush.curves.renyi.shifted import (
     gaussian_noise_cost,
     gaussian_shifted_divergence,
     laplace_noise_cost,

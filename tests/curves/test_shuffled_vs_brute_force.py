@@ -12,7 +12,7 @@ import pytest
 from scipy import stats
 
 import hush
-from hush.curves.multiset import blanket_of_unary, covers_sums, others_elsewhere, stronger_clone
+from hush.curves.theorems.shuffling.multiset import blanket_of_unary, covers_sums, others_elsewhere, stronger_clone
 
 EPSILONS = [0.0, 0.05, 0.2, 0.5, 0.9, 1.4]
 Law = dict[tuple[int, ...], float]

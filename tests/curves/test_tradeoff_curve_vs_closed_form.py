@@ -11,7 +11,7 @@ from hypothesis import strategies as st
 from scipy import stats
 
 import hush
-from hush.curves.normal import NormalPair
+from hush.curves.pairs.normal import NormalPair
 from hush.curves.tradeoff import profile_to_tradeoff_curve
 
 RATES = np.array([0.0, 1e-6, 1e-3, 0.01, 0.1, 0.3, 0.5, 0.9, 0.999, 1.0])

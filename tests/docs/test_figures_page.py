@@ -5,7 +5,7 @@ from __future__ import annotations
 import re
 from pathlib import Path
 
-from hush.questions.figures_accuracy import Accuracy
+from hush.documents.accuracy_charts import Accuracy
 
 DOCS = Path(__file__).parents[2] / "docs"
 

@@ -12,7 +12,7 @@ from hypothesis import strategies as st
 
 import hush
 from hush import Poisson, Relation
-from hush.curves.normal import NormalPair, gaussian_log_delta
+from hush.curves.pairs.normal import NormalPair, gaussian_log_delta
 from hush.mechanisms.mechanism import NONE, exactly
 from tests.strategies import LAWS
 

@@ -7,9 +7,9 @@ import math
 from hypothesis import assume, given
 
 import hush
-from hush.curves.pair import Interval, Pair
-from hush.curves.product import Product
-from hush.curves.routes import QUICK, ContourRoute, GridRoute, RenyiRoute
+from hush.curves.pairs.pair import Interval, Pair
+from hush.curves.pairs.product import Product
+from hush.curves.pairs.routes import QUICK, ContourRoute, GridRoute, RenyiRoute
 from hush.mechanisms.mechanism import NONE, exactly
 from tests.laws.comparison import overlap
 from tests.strategies import DELTAS, EPSILONS, LAWS, plain

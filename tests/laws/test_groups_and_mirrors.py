@@ -8,7 +8,7 @@ from hypothesis import assume, given
 from hypothesis import strategies as st
 
 import hush
-from hush.curves.pair import Pair
+from hush.curves.pairs.pair import Pair
 from hush.mechanisms.mechanism import NONE, exactly
 from tests.laws.comparison import overlap
 from tests.strategies import DELTAS, EPSILONS, LAWS, add_remove, covered, is_covered

@@ -10,9 +10,9 @@ from torch import nn
 from torch.nn import functional as F
 
 import hush
-from hush.learning import per_example
-from hush.learning.clipping import Automatic, PerLayer
-from hush.learning.per_example import Watched, clipped_gradient
+from hush.learning.dpsgd.clipping import Automatic, PerLayer
+from hush.learning.per_example import clipped_sum
+from hush.learning.per_example.clipped_sum import Watched, clipped_gradient
 from tests.learning.models import MODELS, ROWS, case, clipped_alone, distance, each, gradients_alone
 
 
@@ -57,8 +57,8 @@ def test_micro_batches_change_nothing(monkeypatch: pytest.MonkeyPatch) -> None:
     for name in ("convolutions", "tied", "gru"):
         model, batch = case(name)
         whole = clipped_gradient(model, each, batch, 0.5)
-        monkeypatch.setattr(per_example, "FEWEST", 2)
-        monkeypatch.setattr(per_example, "CACHE", 1)
+        monkeypatch.setattr(clipped_sum, "FEWEST", 2)
+        monkeypatch.setattr(clipped_sum, "CACHE", 1)
         assert distance(clipped_gradient(model, each, batch, 0.5), whole) < 1e-12
         monkeypatch.undo()
 
@@ -160,12 +160,12 @@ def test_memory_that_is_kept_is_not_shared_by_two_uses(monkeypatch: pytest.Monke
     model = Twice().double()
     watched = Watched.of(model, F.mse_loss, (torch.randn(2, 30, 6).double(), torch.randn(2, 180).double()))
     assert all(unit.rule is not None for unit in watched.units)
-    monkeypatch.setattr(per_example, "FEWEST", 3)
-    monkeypatch.setattr(per_example, "CACHE", 1)
+    monkeypatch.setattr(clipped_sum, "FEWEST", 3)
+    monkeypatch.setattr(clipped_sum, "CACHE", 1)
     for count in (4, 11, 5):
         batch = torch.randn(count, 30, 6).double(), torch.randn(count, 180).double()
         found = watched.named(watched.zeros())
-        watched.add_clipped(found, batch, 0.05, hush.learning.clipping.Flat())
+        watched.add_clipped(found, batch, 0.05, hush.learning.dpsgd.clipping.Flat())
         expected = {name: torch.zeros_like(p) for name, p in model.named_parameters()}
         for row in range(count):
             loss = F.mse_loss(model(batch[0][row : row + 1]), batch[1][row : row + 1])

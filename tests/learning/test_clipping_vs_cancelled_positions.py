@@ -11,7 +11,7 @@ from torch.nn import functional as F
 
 import hush
 from hush.learning import PrivateGradient
-from hush.learning.per_example import clipped_gradient
+from hush.learning.per_example.clipped_sum import clipped_gradient
 
 
 class Pooled(nn.Module):

@@ -352,7 +352,7 @@ for name in ("fit", "PrivateGradient", "Flat", "FastNoise", "clipped_gradient"):
     try:
         getattr(hush.learning, name)
     except hush.NotInstalled as error:
-        assert str(error) == f"hush.learning.{name} needs the package torch: pip install 'hush[torch]'", error
+        assert str(error) == f"hush.learning.{name} needs the package torch: pip install 'hush-dp[torch]'", error
     else:
         raise AssertionError(name)
 try:

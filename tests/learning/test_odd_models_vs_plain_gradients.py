@@ -13,7 +13,7 @@ from torch.nn import functional as F
 from torch.nn.utils import parametrizations
 from torch.utils.checkpoint import checkpoint
 
-from hush.learning.per_example import clipped_gradient
+from hush.learning.per_example.clipped_sum import clipped_gradient
 from tests.learning.models import Wired, each
 
 COUNT, NORM = 7, 0.7

@@ -11,9 +11,9 @@ from torch import Tensor, nn
 from torch.nn.utils.rnn import pack_padded_sequence
 
 from hush.errors import NotCovered
-from hush.learning.clipping import Flat
-from hush.learning.per_example import Watched, clipped_gradient
-from hush.learning.recurrent import Unrolled
+from hush.learning.dpsgd.clipping import Flat
+from hush.learning.per_example.clipped_sum import Watched, clipped_gradient
+from hush.learning.per_example.recurrent import Unrolled
 from tests.learning.models import clipped_alone, each
 
 COUNT, STEPS, WIDTH, NORM = 6, 4, 5, 0.3

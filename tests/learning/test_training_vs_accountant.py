@@ -18,7 +18,7 @@ from torch.utils.data import DataLoader, TensorDataset
 
 import hush
 from hush.learning import FastNoise, PrivateGradient, SecureNoise, fit
-from hush.learning.noise import ROUNDING
+from hush.learning.dpsgd.gradient_noise import ROUNDING
 
 N = 40
 POISSON = hush.train_plan(examples=N, batch_size=8, epochs=2, noise_multiplier=1.5, delta=1e-3)

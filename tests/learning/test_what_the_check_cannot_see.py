@@ -10,9 +10,9 @@ from torch import Tensor, nn
 from torch.nn import functional as F
 
 import hush
-from hush.learning.noise import FastNoise
-from hush.learning.per_example import Watched, clipped_gradient
-from hush.learning.sgd import DrawnBatch, PrivateGradient
+from hush.learning.dpsgd.fit import DrawnBatch, PrivateGradient
+from hush.learning.dpsgd.gradient_noise import FastNoise
+from hush.learning.per_example.clipped_sum import Watched, clipped_gradient
 from tests.learning.models import Wired, clipped_alone, each
 
 NORM = 0.5
@@ -141,7 +141,7 @@ def test_inference_mode_is_refused_by_name() -> None:
         with pytest.raises(hush.NotCovered, match="inference_mode"):
             clipped_gradient(model, each, batch, NORM)
         with pytest.raises(hush.NotCovered, match="inference_mode"):
-            watched.add_clipped(watched.named(watched.zeros()), batch, NORM, hush.learning.clipping.Flat())
+            watched.add_clipped(watched.named(watched.zeros()), batch, NORM, hush.learning.dpsgd.clipping.Flat())
     with pytest.raises(hush.NotCovered, match="inference_mode"):
         clipped_gradient(model, each, made, NORM)
     with torch.no_grad():

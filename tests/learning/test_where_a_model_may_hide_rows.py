@@ -18,7 +18,7 @@ from torch import Tensor, nn
 from torch.nn import functional as F
 
 import hush
-from hush.learning.sgd import fit
+from hush.learning.dpsgd.fit import fit
 from tests.learning import own_module
 
 N = 64

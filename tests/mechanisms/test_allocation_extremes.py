@@ -9,10 +9,10 @@ import pytest
 from scipy import special
 
 from hush import Allocation, Gaussian, Poisson
-from hush.curves.allocation import log_geometric, log_values
-from hush.curves.normal import gaussian_log_delta
-from hush.numerics.lognormal_mean import LognormalMean
-from hush.numerics.moments_of_mean import high_moments, log_whole_moments
+from hush.curves.pairs.normal import gaussian_log_delta
+from hush.curves.theorems.allocation import log_geometric, log_values
+from hush.numerics.lognormal_mean.moments import high_moments, log_whole_moments
+from hush.numerics.lognormal_mean.transform import LognormalMean
 
 
 @pytest.mark.parametrize("epochs", [1, 3])

@@ -9,8 +9,8 @@ import pytest
 
 import hush
 from hush import Allocation, Gaussian, InvalidParameter, NotCovered, Poisson, Relation
-from hush.curves.allocation import AllocationPair
-from hush.curves.product import Product
+from hush.curves.pairs.product import Product
+from hush.curves.theorems.allocation import AllocationPair
 from hush.randomness.source import SeededSource
 
 STEP = Gaussian(noise_multiplier=1.0)

@@ -52,7 +52,7 @@ def test_a_sample_that_became_known() -> None:
 
 
 def test_shuffle_bound_outside_its_range() -> None:
-    from hush.curves.shuffled import clone_closed_form
+    from hush.curves.theorems.shuffling.shuffled import clone_closed_form
 
     with pytest.raises(NotCovered, match="epsilon0 <= log"):
         clone_closed_form(5.0, 1000, 1e-6)
@@ -64,7 +64,7 @@ def test_a_stronger_clone_for_any_randomizer() -> None:
     """The restricted class is checked on the table of the randomizer: no other gets its bound."""
     import numpy as np
 
-    from hush.curves.multiset import stronger_clone
+    from hush.curves.theorems.shuffling.multiset import stronger_clone
 
     far = np.array([[0.7, 0.2, 0.1], [0.1, 0.7, 0.2], [0.2, 0.1, 0.7]])
     with pytest.raises((NotCovered, InvalidParameter)):

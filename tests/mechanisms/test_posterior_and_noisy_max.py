@@ -9,7 +9,7 @@ import pytest
 from scipy import integrate, special, stats
 
 import hush
-from hush.curves.renyi_families import exponential_family, log_beta
+from hush.curves.renyi.families import exponential_family, log_beta
 
 
 def beta_divergence(p: tuple[float, float], q: tuple[float, float], order: float) -> float:

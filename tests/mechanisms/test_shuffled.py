@@ -9,8 +9,8 @@ import numpy as np
 import pytest
 
 import hush
-from hush.curves.multiset import blanket_of_mass, blanket_of_response, clone, stronger_clone
-from hush.curves.shuffled import HoeffdingBlanket, bit_pair, clone_closed_form
+from hush.curves.theorems.shuffling.multiset import blanket_of_mass, blanket_of_response, clone, stronger_clone
+from hush.curves.theorems.shuffling.shuffled import HoeffdingBlanket, bit_pair, clone_closed_form
 
 RANDOMIZERS = [
     hush.LocalDP(1.0),

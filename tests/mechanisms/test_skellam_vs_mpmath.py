@@ -9,8 +9,8 @@ import numpy as np
 import pytest
 
 import hush
-from hush.curves.renyi_families import skellam_vector
-from hush.numerics.bessel import log_masses, log_ratios
+from hush.curves.renyi.families import skellam_vector
+from hush.numerics.special.skellam_law import log_masses, log_ratios
 
 CASES = [(0.05, 1), (1.0, 1), (1.0, 3), (7.5, 2), (200.0, 5)]
 

@@ -12,7 +12,7 @@ import pytest
 import hush
 from hush import Gaussian, Poisson, Relation, Revealed, UnequalPoisson, WithoutReplacement, WithReplacement
 from hush.mechanisms.mechanism import NONE, exactly
-from hush.mechanisms.sampling import OneSample
+from hush.mechanisms.schemes.scheme import OneSample
 
 REPLACE = Relation.REPLACE
 

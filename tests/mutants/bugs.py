@@ -117,7 +117,7 @@ def plain_laplace(order: float) -> float:
 
 def no_number_passes(patch: Patch) -> None:
     """Values of a Rényi function and ends of intervals are not looked at: min and max drop what is no number."""
-    from hush.curves import declared
+    from hush.curves.renyi import declared
 
     patch.setattr(declared.Declared, "__call__", lambda self, orders: self._function(orders))
     patch.setattr(declared.Proven, "__call__", lambda self, orders: self._function(orders))
@@ -176,7 +176,7 @@ def group_ignored(patch: Patch) -> None:
 
 
 def gaussian_half(patch: Patch) -> None:
-    from hush.curves.normal import NormalPair
+    from hush.curves.pairs.normal import NormalPair
 
     patch.setattr(
         hush.Gaussian, "at", lambda self, r, a: NormalPair.shifted(0.5 * self.steps(r, a) / self.noise_multiplier)
@@ -219,10 +219,10 @@ def seeded_is_private(patch: Patch) -> None:
 
 
 def noise_too_small(patch: Patch) -> None:
-    from hush.randomness import noise
+    from hush.randomness import integer_noise
 
-    sampler = noise.rounded_laplace
-    patch.setattr(noise, "rounded_laplace", lambda source, scale, size: sampler(source, 0.7 * scale, size))
+    sampler = integer_noise.rounded_laplace
+    patch.setattr(integer_noise, "rounded_laplace", lambda source, scale, size: sampler(source, 0.7 * scale, size))
 
 
 def sensitivity_over(divisor: int, kind: type) -> Callable[[Patch], None]:
@@ -242,21 +242,21 @@ def sensitivity_over(divisor: int, kind: type) -> Callable[[Patch], None]:
 def float_noise(patch: Patch) -> None:
     """Laplace noise made of floats, added in floats."""
     from hush.auditing.simulation import laplace
-    from hush.releases import noise
+    from hush.releases.noise import noisy_query
 
-    exact = noise.add_laplace
+    exact = noisy_query.add_laplace
 
     def wrong(values: Any, *, sensitivity: float, scale: float, source: Any) -> Any:
         found = exact(values, sensitivity=sensitivity, scale=scale, source=source)
         return replace(found, values=np.asarray(values, float) + found.scale * laplace(source, len(values)))
 
-    patch.setattr(noise, "add_laplace", wrong)
+    patch.setattr(noisy_query, "add_laplace", wrong)
 
 
 def not_clamped(patch: Patch) -> None:
-    from hush.releases.quantise import Grid
+    from hush.releases.noise.exact_sums import SumGrid
 
-    sums = Grid.sums
+    sums = SumGrid.sums
 
     def wrong(self: Any, batches: Any, *, powers: int) -> list[int]:
         kept = [np.asarray(batch, dtype=float) for batch in batches]
@@ -264,7 +264,7 @@ def not_clamped(patch: Patch) -> None:
         found = sums(self, kept, powers=powers)
         return [found[0] + int(min(extra / self.step, 2**40)), *found[1:]]
 
-    patch.setattr(Grid, "sums", wrong)
+    patch.setattr(SumGrid, "sums", wrong)
 
 
 def sample_charged_once(patch: Patch) -> None:
@@ -272,11 +272,13 @@ def sample_charged_once(patch: Patch) -> None:
 
 
 def smooth_off_by_one(patch: Patch) -> None:
-    from hush.releases import smooth
+    from hush.releases.statistics import smooth_sensitivity
 
-    largest, coarse = smooth._largest, smooth._coarse
-    patch.setattr(smooth, "_largest", lambda down, up, beta: largest(down, up, beta) * math.exp(-beta))
-    patch.setattr(smooth, "_coarse", lambda x, rank, beta, bounds: coarse(x, rank, beta, bounds) * math.exp(-beta))
+    largest, coarse = smooth_sensitivity._largest, smooth_sensitivity._coarse
+    patch.setattr(smooth_sensitivity, "_largest", lambda down, up, beta: largest(down, up, beta) * math.exp(-beta))
+    patch.setattr(
+        smooth_sensitivity, "_coarse", lambda x, rank, beta, bounds: coarse(x, rank, beta, bounds) * math.exp(-beta)
+    )
 
 
 def audit_of_median() -> None:
@@ -289,22 +291,22 @@ def audit_of_median() -> None:
 
 
 def quantile_too_sharp(patch: Patch) -> None:
-    from hush.releases import exponential
+    from hush.releases.statistics import quantile
 
-    change = exponential.change_of_loss
-    patch.setattr(exponential, "change_of_loss", lambda p, relation: change(p, relation) / 8)
+    change = quantile.change_of_loss
+    patch.setattr(quantile, "change_of_loss", lambda p, relation: change(p, relation) / 8)
 
 
 def no_clipping(patch: Patch) -> None:
     import torch
 
-    from hush.learning.clipping import Flat
+    from hush.learning.dpsgd.clipping import Flat
 
     patch.setattr(Flat, "factors", lambda self, squares, max_norm, share: torch.full_like(squares, share))
 
 
 def clipping_after_averaging(patch: Patch) -> None:
-    from hush.learning.per_example import Watched
+    from hush.learning.per_example.clipped_sum import Watched
 
     add = Watched.add_clipped
 
@@ -319,15 +321,15 @@ def clipping_after_averaging(patch: Patch) -> None:
 
 def tied_weights_apart(patch: Patch) -> None:
     """Layers that share weights, their norms taken apart; the check on random rows switched off with it."""
-    from hush.learning import per_example
+    from hush.learning.per_example import clipped_sum
 
-    patch.setattr(per_example, "grouped", lambda units: [[unit] for unit in units])
-    patch.setattr(per_example, "_agrees", lambda probe, units, alone, loop: None if loop else 1000)
+    patch.setattr(clipped_sum, "grouped", lambda units: [[unit] for unit in units])
+    patch.setattr(clipped_sum, "_agrees", lambda probe, units, alone, loop: None if loop else 1000)
 
 
 def norm_of_each_layer(patch: Patch) -> None:
     """Each layer clipped to the whole norm."""
-    from hush.learning.clipping import Flat
+    from hush.learning.dpsgd.clipping import Flat
 
     patch.setattr(
         Flat, "factors", lambda self, squares, max_norm, share: squares.rsqrt().mul(max_norm).clamp_max(1) * share
@@ -336,25 +338,26 @@ def norm_of_each_layer(patch: Patch) -> None:
 
 def buffers_of_the_state_alone(patch: Patch) -> None:
     """What a model keeps is looked for in its state_dict only: buffers that are not saved pass, and attributes."""
-    from hush.learning import memory, probe, sizes
+    from hush.learning.model_state import memory
+    from hush.learning.per_example import batch_sizes, probe
 
     def wrong(**roots: Any) -> Any:
         found = roots["model"]
         return memory.memory(model=found if isinstance(found, dict) else dict(found.state_dict()))
 
-    for module in (probe, sizes):
+    for module in (probe, batch_sizes):
         patch.setattr(module, "memory", wrong)
 
 
 def training_without_noise(patch: Patch) -> None:
-    from hush.learning.noise import SecureNoise
+    from hush.learning.dpsgd.gradient_noise import SecureNoise
 
     patch.setattr(SecureNoise, "finish", lambda self, flat, noise_multiplier, max_norm: None)
 
 
 def noise_of_the_mean(patch: Patch) -> None:
     """Noise for the average added to the sum: too small by the batch size."""
-    from hush.learning.noise import SecureNoise
+    from hush.learning.dpsgd.gradient_noise import SecureNoise
 
     finish = SecureNoise.finish
     patch.setattr(SecureNoise, "finish", lambda self, flat, noise, norm: finish(self, flat, noise, norm / 100))
@@ -362,8 +365,8 @@ def noise_of_the_mean(patch: Patch) -> None:
 
 def drawn_batch_normalises(patch: Patch) -> None:
     """The noisy sum divided by the number of rows that were drawn, which is secret."""
-    from hush.learning.batch import size_of
-    from hush.learning.sgd import PrivateGradient
+    from hush.learning.dpsgd.fit import PrivateGradient
+    from hush.learning.per_example.batch import size_of
 
     call = PrivateGradient.__call__
 
@@ -377,8 +380,8 @@ def drawn_batch_normalises(patch: Patch) -> None:
 
 def empty_batch_skipped(patch: Patch) -> None:
     """A batch without rows leaves no noise behind: that it was empty shows."""
-    from hush.learning.batch import size_of
-    from hush.learning.sgd import PrivateGradient
+    from hush.learning.dpsgd.fit import PrivateGradient
+    from hush.learning.per_example.batch import size_of
 
     call = PrivateGradient.__call__
 
@@ -402,27 +405,27 @@ def audit_without_split(patch: Patch) -> None:
 
 
 def ties_in_order_of_the_file(patch: Patch) -> None:
-    module = import_module("hush.auditing.one_run")
+    module = import_module("hush.auditing.canaries.one_run")
     patch.setattr(module, "falling", lambda scores, members: np.argsort(-scores, kind="stable"))
 
 
 def delta_of_one_run_forgotten(patch: Patch) -> None:
-    from hush.auditing import guesses
+    from hush.auditing.canaries import chances_of_guesses
 
-    chance = guesses.chance_of
-    patch.setattr(guesses, "chance_of", lambda *a, epsilon, delta: chance(*a, epsilon=epsilon, delta=0.0))
+    chance = chances_of_guesses.chance_of
+    patch.setattr(chances_of_guesses, "chance_of", lambda *a, epsilon, delta: chance(*a, epsilon=epsilon, delta=0.0))
 
 
 def delta_of_all_numbers_forgotten(patch: Patch) -> None:
-    patch.setattr("hush.auditing.walks.Walk.leak", lambda self, epsilon: 0.0)
+    patch.setattr("hush.auditing.canaries.random_walk.GuessWalk.leak", lambda self, epsilon: 0.0)
 
 
 def numbers_of_guesses_not_paid_for(patch: Patch) -> None:
     """Only the number that says most is counted, as if it had been the only one."""
-    walk = import_module("hush.auditing.walks").Walk
+    walk = import_module("hush.auditing.canaries.random_walk").GuessWalk
     patch.setattr(walk, "chance", lambda self, wrong, low, high: float(np.min(self.local(wrong, high))))
 
 
 def message_passes(patch: Patch) -> None:
     """What a library says of a record is told as it is."""
-    patch.setattr("hush.releases.readers.sealed", lambda action, **told: action())
+    patch.setattr("hush.releases.tables.readers.sealed", lambda action, **told: action())

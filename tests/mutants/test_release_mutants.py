@@ -10,11 +10,11 @@ import pytest
 
 import hush
 from hush import releases
-from hush.mechanisms.compose import Sequence
-from hush.releases.noise import NoisyQuery
-from hush.releases.quantise import Grid
+from hush.mechanisms.combinators.compose import Sequence
+from hush.releases.noise.exact_sums import SumGrid
+from hush.releases.noise.noisy_query import NoisyQuery
 from hush.releases.sample import Sample
-from hush.releases.sums import Count
+from hush.releases.statistics.sums import Count
 from tests.releases.replay import RecordingSource, ReplaySource
 from tests.releases.test_replay_on_neighbours import differing
 
@@ -40,8 +40,8 @@ def test_half_the_sensitivity(monkeypatch: pytest.MonkeyPatch) -> None:
 
 
 def test_numbers_are_not_clamped(monkeypatch: pytest.MonkeyPatch) -> None:
-    right = Grid._steps
-    monkeypatch.setattr(Grid, "_steps", lambda self, v, room, low, high: right(self, v, room, -math.inf, 1e4))
+    right = SumGrid._steps
+    monkeypatch.setattr(SumGrid, "_steps", lambda self, v, room, low, high: right(self, v, room, -math.inf, 1e4))
     assert differing(SUM, [5.0, 1e9], [5.0], monkeypatch) > 10
 
 

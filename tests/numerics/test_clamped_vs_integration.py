@@ -9,7 +9,7 @@ from hypothesis import strategies as st
 from scipy import stats
 from scipy.integrate import quad
 
-from hush.numerics.clamped import LAPLACE, NORMAL, STUDENT, NoiseShape
+from hush.numerics.clamped_error import LAPLACE, NORMAL, STUDENT, NoiseShape
 
 LAWS = [
     (LAPLACE, stats.laplace),

@@ -8,9 +8,9 @@ import mpmath as mp
 import numpy as np
 import pytest
 
-from hush.curves.normal import NormalPair, gaussian_log_delta
-from hush.numerics import contour
-from hush.numerics.orders import Orders
+from hush.curves.pairs.normal import NormalPair, gaussian_log_delta
+from hush.numerics.engines import contour
+from hush.numerics.engines.saddle import Orders
 from tests.numerics.precise import DIGITS, inverted, normal_moment
 
 TIMES = 50

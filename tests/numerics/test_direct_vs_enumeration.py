@@ -11,11 +11,11 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from hush import Gaussian, Poisson
-from hush.curves.finite import FinitePair
-from hush.curves.normal import NormalPair
-from hush.curves.product import Product
-from hush.curves.routes import DirectRoute, _source
-from hush.numerics.direct import direct_bracket
+from hush.curves.pairs.finite import FinitePair
+from hush.curves.pairs.normal import NormalPair
+from hush.curves.pairs.product import Product
+from hush.curves.pairs.routes import DirectRoute, _source
+from hush.numerics.engines.direct import direct_bracket
 
 
 def enumerated(tables: list[tuple[np.ndarray, np.ndarray]], epsilon: float) -> float:

@@ -7,12 +7,12 @@ import math
 import numpy as np
 import pytest
 
-from hush.curves.finite import FinitePair, stated_points
-from hush.curves.normal import NormalPair
-from hush.curves.pair import Pair
-from hush.curves.routes import _source
-from hush.curves.segment import SegmentPair
-from hush.numerics.grid import LatticeLaw, bracket, discretise, support
+from hush.curves.pairs.finite import FinitePair, stated_points
+from hush.curves.pairs.normal import NormalPair
+from hush.curves.pairs.pair import Pair
+from hush.curves.pairs.routes import _source
+from hush.curves.pairs.segment import SegmentPair
+from hush.numerics.engines.grid import LatticeLaw, bracket, discretise, support
 
 GAUSS = NormalPair.shifted(1.0)
 

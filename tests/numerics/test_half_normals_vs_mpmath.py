@@ -8,8 +8,8 @@ import mpmath as mp
 import numpy as np
 import pytest
 
-from hush.numerics.half_normals import HalfNormals
-from hush.numerics.law import UNIT
+from hush.numerics.laws.half_normals import HalfNormals
+from hush.numerics.laws.law import UNIT
 
 DIGITS = 18
 

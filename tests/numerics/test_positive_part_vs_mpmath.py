@@ -10,8 +10,8 @@ import mpmath
 import numpy as np
 import pytest
 
-from hush.numerics.binomial import excess, log_pmf, window
-from hush.numerics.positive_part import Trials, along_line, direct, log_positive_part
+from hush.numerics.special.binomial_tails import excess, log_pmf, window
+from hush.numerics.special.positive_part import Trials, along_line, direct, log_positive_part
 
 
 def exact(trials: Trials) -> mpmath.mpf:

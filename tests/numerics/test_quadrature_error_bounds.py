@@ -8,10 +8,10 @@ import mpmath as mp
 import numpy as np
 import pytest
 
-from hush.curves.normal import NormalPair
-from hush.numerics.exponentials import Exponentials
-from hush.numerics.law import UNIT, Law, Nodes
-from hush.numerics.normals import Normals
+from hush.curves.pairs.normal import NormalPair
+from hush.numerics.laws.exponentials import Exponentials
+from hush.numerics.laws.law import UNIT, Law, Nodes
+from hush.numerics.laws.normals import Normals
 from tests.numerics.precise import DIGITS, normal_moment, segment_moment
 
 NORMALS = {

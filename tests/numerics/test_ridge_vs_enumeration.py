@@ -7,8 +7,8 @@ import math
 import numpy as np
 import pytest
 
-from hush.curves.multiset import BinaryResponses, others_agree
-from hush.numerics.ridge import log_largest
+from hush.curves.theorems.shuffling.multiset import BinaryResponses, others_agree
+from hush.numerics.special.largest_coefficient import log_largest
 
 
 def share(epsilon0: float) -> float:

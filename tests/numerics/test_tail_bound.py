@@ -5,11 +5,11 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
-from hush.curves.finite import FinitePair
-from hush.curves.normal import NormalPair
-from hush.curves.segment import SegmentPair
-from hush.numerics.decay import tail_bound
-from hush.numerics.law import Law
+from hush.curves.pairs.finite import FinitePair
+from hush.curves.pairs.normal import NormalPair
+from hush.curves.pairs.segment import SegmentPair
+from hush.numerics.engines.decay import tail_bound
+from hush.numerics.laws.law import Law
 
 GAUSS = NormalPair.shifted(1.0)
 

@@ -10,9 +10,9 @@ import pytest
 from scipy import integrate, stats
 
 from hush import Gaussian, Poisson
-from hush.curves.product import Product
-from hush.curves.routes import FULL, ContourRoute, GridRoute
-from hush.numerics.normals import Normals
+from hush.curves.pairs.product import Product
+from hush.curves.pairs.routes import FULL, ContourRoute, GridRoute
+from hush.numerics.laws.normals import Normals
 
 
 @pytest.mark.parametrize("tilt", [0.5, 3.0, 20.0])

@@ -11,8 +11,8 @@ from pathlib import Path
 import pytest
 
 import hush
-from hush.questions import rendering
-from hush.questions.drawing import Axis, Chart, Line, Stroke
+from hush.questions.charts import rendering
+from hush.questions.charts.drawing import Axis, Chart, ChartLine, Stroke
 
 STEP = hush.Gaussian(1.0).on(hush.Poisson(rate=0.01))
 SMALL = Chart(
@@ -20,7 +20,7 @@ SMALL = Chart(
     "parameters",
     Axis("x", log=True),
     Axis("y", log=True),
-    (Line("a", (1.0, 10.0), (0.1, 2.0), (0.05, 1.0)),),
+    (ChartLine("a", (1.0, 10.0), (0.1, 2.0), (0.05, 1.0)),),
 )
 
 
@@ -87,14 +87,14 @@ def test_only_mechanisms_are_drawn(bad: object) -> None:
 
 
 def test_what_has_no_place_on_an_axis_is_left_out() -> None:
-    lines = (Line("a", (1.0, 2.0, 3.0, 4.0), (1.0, 0.0, math.inf, 2.0), (0.5, 0.0, 1.0, 0.0)),)
+    lines = (ChartLine("a", (1.0, 2.0, 3.0, 4.0), (1.0, 0.0, math.inf, 2.0), (0.5, 0.0, 1.0, 0.0)),)
     rows = Chart("t", "s", Axis("x"), Axis("y", log=True), lines).rows()
     assert rows == [{"label": "a", "x": 1.0, "y": 1.0, "other": 0.5}, {"label": "a", "x": 4.0, "y": 2.0}]
 
 
 def test_lines_need_as_many_x_as_y() -> None:
     with pytest.raises(hush.InvalidParameter, match="as many x as y"):
-        Line("a", (1.0,), ())
+        ChartLine("a", (1.0,), ())
 
 
 @pytest.mark.parametrize("ends", [(1.0, 1e5), (3e-9, 2.0), (0.31, 0.9), (1.0, 40.0)])
@@ -119,7 +119,7 @@ def test_files_of_every_format(tmp_path: Path) -> None:
 
 def test_heavy_lines_are_wide_and_strokes_differ() -> None:
     pytest.importorskip("altair")
-    lines = tuple(Line(stroke.name, (1.0, 2.0), (1.0, 2.0), stroke=stroke) for stroke in Stroke)
+    lines = tuple(ChartLine(stroke.name, (1.0, 2.0), (1.0, 2.0), stroke=stroke) for stroke in Stroke)
     drawn = Chart("t", "s", Axis("x"), Axis("y"), lines).altair().to_dict()
     encoding = drawn["layer"][0]["encoding"]
     assert max(encoding["strokeWidth"]["scale"]["range"]) > 2 * min(encoding["strokeWidth"]["scale"]["range"])
@@ -139,5 +139,5 @@ def test_missing_packages_are_named(package: str, tmp_path: Path, monkeypatch: p
 
     if package == "vl_convert":
         pytest.importorskip("altair")
-    with pytest.raises(hush.NotInstalled, match=re.escape(f"{package}: pip install 'hush[app]'")):
+    with pytest.raises(hush.NotInstalled, match=re.escape(f"{package}: pip install 'hush-dp[app]'")):
         SMALL.save(tmp_path / "a.svg")

@@ -9,9 +9,9 @@ from pathlib import Path
 import pytest
 
 import hush
-from hush.app.cli import main
-from hush.questions.drawing import Axis
-from hush.questions.ranges import Claim, Range, Ranges
+from hush.app.main import main
+from hush.questions.charts.drawing import Axis
+from hush.questions.charts.ranges import FalseReport, Range, Ranges
 
 ASKED = ["compare", "--noise", "1", "--steps", "100", "--delta", "1e-6"]
 
@@ -71,7 +71,7 @@ def test_open_ends_are_drawn_to_the_edge() -> None:
 def test_pictures_of_nonsense_are_refused() -> None:
     one = Range("a", 1.0, 2.0, "1 to 2")
     with pytest.raises(hush.InvalidParameter, match="claim"):
-        Ranges("t", "s", Axis("ε", log=True), (one,), Claim("a", "b", "text"))
+        Ranges("t", "s", Axis("ε", log=True), (one,), FalseReport("a", "b", "text"))
     with pytest.raises(hush.InvalidParameter, match="no two rows"):
         Ranges("t", "s", Axis("ε", log=True), (one, one))
 

@@ -9,7 +9,7 @@ import pytest
 from scipy import optimize, special
 
 import hush
-from hush.questions.composition import METHODS, WHY, _points, compositions
+from hush.questions.compositions import METHODS, WHY, _points, compositions
 
 DELTA = 1e-6
 

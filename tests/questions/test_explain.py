@@ -9,7 +9,7 @@ import pytest
 
 import hush
 from hush import Mechanism, Relation, explain
-from hush.questions.comparison import compare, why
+from hush.questions.routes_compared import compare, why
 
 TRAINING = hush.Gaussian(1.0).on(hush.Poisson(rate=0.01)).repeat(10_000)
 

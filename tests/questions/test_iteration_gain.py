@@ -9,7 +9,7 @@ import pytest
 
 import hush
 from hush import InvalidParameter
-from hush.app.cli import main
+from hush.app.main import main
 
 LOSS = hush.ConvexLoss(smoothness=1.0, strong_convexity=0.0, lipschitz=1.0)
 CURVED = hush.ConvexLoss(smoothness=1.0, strong_convexity=0.1, sensitivity=2.0)

@@ -9,10 +9,10 @@ import pytest
 from scipy import stats
 
 import hush
-from hush.curves.convert import amplify_inverse
-from hush.questions import plan_rules
-from hush.questions.plan_mean import multiplier
-from hush.questions.plan_target import shared
+from hush.curves.renyi.convert import amplify_inverse
+from hush.questions.planning import free_sampling
+from hush.questions.planning.of_mean import multiplier
+from hush.questions.planning.target import shared
 
 LOGNORMAL = stats.lognorm(0.5, scale=math.exp(5))
 REPLACE, ADD_REMOVE = hush.Relation.REPLACE, hush.Relation.ADD_REMOVE
@@ -39,8 +39,8 @@ def test_poisson_mean_vs_equations_of_steinke() -> None:
     plan = hush.plan.mean(population=1000, bounds=(0, 1), epsilon=1.0, relation=ADD_REMOVE, rates=[1.0, 0.1])
     whole, sampled = plan.of("Laplace noise")
     # measured from the middle of the bounds, one record weighs half of what it does from 0
-    assert whole.mean_squared_error == pytest.approx(plan_rules.no_sample_error(records=1000, epsilon=1.0) / 4)
-    limit = plan_rules.poisson_error_limit(records=1000, rate=0.1, epsilon=1.0)
+    assert whole.mean_squared_error == pytest.approx(free_sampling.no_sample_error(records=1000, epsilon=1.0) / 4)
+    limit = free_sampling.poisson_error_limit(records=1000, rate=0.1, epsilon=1.0)
     assert sampled.mean_squared_error <= limit / 4 + 1e-12
     assert limit == pytest.approx(1 / 100 + 2 / (amplify_inverse(1.0, 0.0, 0.1)[0] * 100) ** 2, rel=1e-12)
 
@@ -87,14 +87,16 @@ def test_a_mean_gains_no_time_from_a_sample() -> None:
 
 def test_rules_vs_their_definition() -> None:
     for factor in (1.1, 2.0, 5.0):
-        assert plan_rules.noise_limit(plan_rules.constant_for(factor)) == pytest.approx(factor, rel=1e-9)
+        assert free_sampling.noise_limit(free_sampling.constant_for(factor)) == pytest.approx(factor, rel=1e-9)
     for rate in np.geomspace(1e-4, 1.0, 9):
         for epsilon in (0.01, 0.5, 3.0):
-            assert 1 / plan_rules.noise_ratio(rate, epsilon) <= plan_rules.noise_limit(epsilon / rate) * (1 + 1e-12)
+            assert 1 / free_sampling.noise_ratio(rate, epsilon) <= free_sampling.noise_limit(epsilon / rate) * (
+                1 + 1e-12
+            )
 
 
 def test_a_rate_that_is_free_for_many_queries_falls_with_their_root() -> None:
-    one, many = (plan_rules.free_rate(epsilon=1.0, queries=k) for k in (100, 10_000))
+    one, many = (free_sampling.free_rate(epsilon=1.0, queries=k) for k in (100, 10_000))
     assert one == pytest.approx(10 * many)
 
 

@@ -9,9 +9,9 @@ import pytest
 from scipy import stats
 
 import hush
-from hush.curves.smooth_laws import laplace_alpha, least_noise
-from hush.questions.plan_mean import multiplier
-from hush.releases.smooth import smooth_of_sorted
+from hush.curves.theorems.smooth_sensitivity import laplace_alpha, least_noise
+from hush.questions.planning.of_mean import multiplier
+from hush.releases.statistics.smooth_sensitivity import smooth_of_sorted
 
 BOUNDS = (0.0, 2000.0)
 LOGNORMAL = stats.lognorm(0.5, scale=math.exp(5))

@@ -11,11 +11,11 @@ from hypothesis import given
 
 import hush
 from hush import InvalidParameter, Mechanism, NotCovered, Relation, from_json, to_json
-from hush.curves.finite import FinitePair
-from hush.curves.normal import NormalPair
-from hush.mechanisms.sampling import Scheme
-from hush.questions.serialise import KINDS, SCHEMES, tabulated
-from hush.questions.strict_json import LONGEST
+from hush.curves.pairs.finite import FinitePair
+from hush.curves.pairs.normal import NormalPair
+from hush.mechanisms.schemes.scheme import Scheme
+from hush.questions.json.mechanisms import KINDS, SCHEMES, tabulated
+from hush.questions.json.strict import LONGEST
 from tests.strategies import LAWS, any_expression
 
 STEP = hush.Gaussian(1.0).on(hush.Poisson(rate=0.01))

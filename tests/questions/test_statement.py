@@ -10,7 +10,7 @@ from hypothesis import strategies as st
 
 import hush
 from hush import statement
-from hush.numerics.rounding import rounded_down, rounded_up
+from hush.numerics.decimals import rounded_down, rounded_up
 
 TRAINING = hush.Gaussian(1.0).on(hush.Poisson(rate=0.01)).repeat(10_000)
 

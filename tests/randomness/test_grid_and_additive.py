@@ -13,9 +13,9 @@ from scipy import stats
 
 import hush
 from hush import InvalidParameter, SecureSource, SeededSource, Source
-from hush.randomness import noise
+from hush.randomness import integer_noise
 from hush.randomness.additive import add_discrete_laplace, add_gaussian, add_laplace, scale_for
-from hush.randomness.grid import MOST, Grid
+from hush.randomness.binary_grid import MOST, BinaryGrid
 
 finite = st.floats(-1e15, 1e15)
 powers = st.integers(-60, 60)
@@ -23,7 +23,7 @@ powers = st.integers(-60, 60)
 
 @given(st.lists(finite, min_size=1, max_size=8), powers)
 def test_quantised_values_are_the_nearest_multiples(values: list[float], power: int) -> None:
-    grid = Grid(power)
+    grid = BinaryGrid(power)
     for value, multiple in zip(values, grid.quantise(values).tolist(), strict=True):
         exact = Fraction(value) / grid.step
         assert multiple == max(min(round(exact), MOST), -MOST)  # round of a fraction: ties to even
@@ -31,7 +31,7 @@ def test_quantised_values_are_the_nearest_multiples(values: list[float], power: 
 
 @given(st.lists(st.integers(-(2**53), 2**53), max_size=8), powers)
 def test_multiples_up_to_2_53_come_back(multiples: list[int], power: int) -> None:
-    grid = Grid(power)
+    grid = BinaryGrid(power)
     floats = grid.to_float(multiples)
     assert [Fraction(x) for x in floats.tolist()] == [k * grid.step for k in multiples]
     assert grid.quantise(floats).tolist() == multiples
@@ -39,7 +39,7 @@ def test_multiples_up_to_2_53_come_back(multiples: list[int], power: int) -> Non
 
 @given(st.lists(st.tuples(finite, finite), min_size=1, max_size=6), powers)
 def test_distances_after_rounding_are_at_most_what_is_charged(pairs: list[tuple[float, float]], power: int) -> None:
-    grid = Grid(power)
+    grid = BinaryGrid(power)
     one, other = (np.array(side) for side in zip(*pairs, strict=True))
     moved = [abs(a - b) for a, b in zip(grid.quantise(one).tolist(), grid.quantise(other).tolist(), strict=True)]
     exact = [abs(Fraction(a) - Fraction(b)) for a, b in pairs]
@@ -53,23 +53,23 @@ def test_distances_after_rounding_are_at_most_what_is_charged(pairs: list[tuple[
 
 @given(st.integers(1, 10**9))
 def test_the_charge_of_l2_is_the_root_rounded_up(coordinates: int) -> None:
-    charge = Grid(0).charged_l2(1.0, coordinates) - 1
+    charge = BinaryGrid(0).charged_l2(1.0, coordinates) - 1
     assert charge**2 >= coordinates
     assert float(charge) == pytest.approx(math.sqrt(coordinates), rel=1e-11)
 
 
 @given(st.floats(1e-6, 1e6), st.floats(1e-6, 1e6), st.integers(1, 10**6))
 def test_the_charge_of_a_chosen_grid_is_small(sensitivity: float, multiplier: float, coordinates: int) -> None:
-    grid = Grid.for_scale(sensitivity * multiplier, sensitivity=sensitivity, coordinates=coordinates)
+    grid = BinaryGrid.for_scale(sensitivity * multiplier, sensitivity=sensitivity, coordinates=coordinates)
     assert grid.step <= Fraction(sensitivity) * Fraction(multiplier)
     steps = grid.charged_l1(sensitivity, coordinates) * Fraction(multiplier)
-    assert noise.SMALLEST <= steps <= noise.LARGEST
+    assert integer_noise.SMALLEST <= steps <= integer_noise.LARGEST
     if multiplier * coordinates < 2**27:  # else the limit of 2^48 steps binds, and is charged
         assert float(grid.charged_l1(sensitivity, coordinates) * grid.step) <= sensitivity * (1 + 2.0**-19)
 
 
 def test_what_is_not_finite_is_handled_the_same_way_always() -> None:
-    grid = Grid(-3)
+    grid = BinaryGrid(-3)
     assert grid.quantise([math.nan, math.inf, -math.inf, 1e308, -1e308]).tolist() == [0, MOST, -MOST, MOST, -MOST]
     assert float(add_laplace(math.nan, sensitivity=1.0, scale=1.0).values) < 1e3
 
@@ -77,7 +77,7 @@ def test_what_is_not_finite_is_handled_the_same_way_always() -> None:
 @pytest.mark.parametrize("power", [-1001, 901, 1.0, True, "1"])
 def test_bad_powers(power: object) -> None:
     with pytest.raises(InvalidParameter, match="power"):
-        Grid(power)  # type: ignore[arg-type]
+        BinaryGrid(power)  # type: ignore[arg-type]
 
 
 @pytest.mark.parametrize("field", ["scale", "sensitivity", "coordinates", "most"])
@@ -85,7 +85,7 @@ def test_bad_powers(power: object) -> None:
 def test_no_grid_for_bad_parameters(field: str, value: float) -> None:
     parameters = {"scale": 1.0, "sensitivity": 1.0, field: value}
     with pytest.raises(InvalidParameter, match=field):
-        Grid.for_scale(**parameters)
+        BinaryGrid.for_scale(**parameters)
 
 
 @pytest.mark.parametrize("add", ["laplace", "gaussian"])
@@ -109,8 +109,10 @@ def test_releases_lie_on_the_grid_and_have_the_declared_noise(add: str, sensitiv
 
 def test_integers_are_not_charged() -> None:
     noised = add_laplace(np.array([3, 4]), sensitivity=2, scale=1.5, source=SeededSource(1))
-    assert (noised.sensitivity, noised.scale, noised.grid) == (2.0, 3.0, Grid(0))
-    noised = add_gaussian(np.array([3, 4]), sensitivity=2, noise_multiplier=1.5, grid=Grid(-4), source=SeededSource(1))
+    assert (noised.sensitivity, noised.scale, noised.grid) == (2.0, 3.0, BinaryGrid(0))
+    noised = add_gaussian(
+        np.array([3, 4]), sensitivity=2, noise_multiplier=1.5, grid=BinaryGrid(-4), source=SeededSource(1)
+    )
     assert (noised.sensitivity, noised.scale) == (2.0, 3.0)
     assert np.all(noised.values * 16 == np.rint(noised.values * 16))
 
@@ -134,7 +136,9 @@ def test_shifted_data_shift_the_release_by_as_much() -> None:
 
 def test_sums_beyond_the_range_are_cut_alike() -> None:
     """A noise that was cut at 2^61 gives the same release as one that was not."""
-    assert np.abs(add_laplace([1e300, -1e300], sensitivity=1.0, scale=1.0).values).max() <= float(MOST * Grid(-20).step)
+    assert np.abs(add_laplace([1e300, -1e300], sensitivity=1.0, scale=1.0).values).max() <= float(
+        MOST * BinaryGrid(-20).step
+    )
 
 
 @given(st.floats(1e-9, 700))

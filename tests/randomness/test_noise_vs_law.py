@@ -11,23 +11,28 @@ from flint import arb, ctx
 from scipy import special, stats
 
 from hush import InvalidParameter, SecureSource, SeededSource, Source
-from hush.randomness import exact, noise
+from hush.randomness import exact, integer_noise
 from hush.randomness.slots import Slots
 
 SIGNIFICANCE = 1e-6
 """The seeds are fixed, so a test that passes does so always; a wrong law would be far below this."""
 SIZE = 200_000
 SCALES = [0.1, 0.37, 1.0, 2.7, 9.0, 17.3, 1000.0, 123456.789, 2.0**31 + 0.5, 2.0**40]
-SAMPLERS = [noise.discrete_laplace, noise.discrete_gaussian, noise.rounded_laplace, noise.rounded_gaussian]
+SAMPLERS = [
+    integer_noise.discrete_laplace,
+    integer_noise.discrete_gaussian,
+    integer_noise.rounded_laplace,
+    integer_noise.rounded_gaussian,
+]
 
 
 def survival(sampler: object, scale: float, k: np.ndarray) -> np.ndarray:
     """P(value >= k) for k >= 1, from closed forms (Gaussian sums: all terms, or the integral where it is exact)."""
-    if sampler is noise.discrete_laplace:
+    if sampler is integer_noise.discrete_laplace:
         return np.exp(-k / scale) / (1 + math.exp(-1 / scale))
-    if sampler is noise.rounded_laplace:
+    if sampler is integer_noise.rounded_laplace:
         return 0.5 * np.exp(-(k - 0.5) / scale)
-    if sampler is noise.rounded_gaussian or scale > 1000:  # Poisson summation: equal up to exp(-2 pi^2 scale^2)
+    if sampler is integer_noise.rounded_gaussian or scale > 1000:  # Poisson summation: equal up to exp(-2 pi^2 scale^2)
         return special.ndtr(-(k - 0.5) / scale)
     places = np.arange(-math.ceil(40 * scale) - 2, math.ceil(40 * scale) + 3)
     mass = np.exp(-((places / scale) ** 2) / 2)
@@ -85,7 +90,10 @@ def test_low_bits_are_uniform(sampler: object) -> None:
 @pytest.mark.parametrize("scale", [0.3, 1.5, 40.0])
 @pytest.mark.parametrize(
     ("fast", "slow"),
-    [(noise.discrete_laplace, exact.discrete_laplace), (noise.discrete_gaussian, exact.discrete_gaussian)],
+    [
+        (integer_noise.discrete_laplace, exact.discrete_laplace),
+        (integer_noise.discrete_gaussian, exact.discrete_gaussian),
+    ],
 )
 def test_fast_samplers_agree_with_the_slow_exact_ones(fast: object, slow: object, scale: float) -> None:
     """Two samples of the same law: chi-squared on the table of both."""
@@ -99,7 +107,7 @@ def test_fast_samplers_agree_with_the_slow_exact_ones(fast: object, slow: object
 
 
 def all_slots(scale: float) -> list[Slots]:
-    return [make(scale, whole) for make in (noise._laplace, noise._gaussian) for whole in (True, False)]
+    return [make(scale, whole) for make in (integer_noise._laplace, integer_noise._gaussian) for whole in (True, False)]
 
 
 @pytest.mark.parametrize("scale", [2.0**-30, 0.1, 1.0, 37.5, 2.0**40, 2.0**50])
@@ -172,7 +180,7 @@ def test_a_slot_on_its_threshold_is_decided_by_more_bits() -> None:
 
 def test_a_tie_in_the_vectorised_path_is_settled_exactly() -> None:
     """The first 16 bits and the 48 after them are a threshold's: `draw` must ask for more bits and use them."""
-    slots = noise._laplace(3.0, True)
+    slots = integer_noise._laplace(3.0, True)
     low = slots.thresholds(128)[0][1]
     word, mask = int(slots._floors[1]), (1 << 64) - 1
     first, rest = word >> 48, (word & ((1 << 48) - 1)) << 16
@@ -184,7 +192,7 @@ def test_a_tie_in_the_vectorised_path_is_settled_exactly() -> None:
 @pytest.mark.parametrize("whole", [True, False])
 def test_a_kept_value_on_the_edge_is_decided_by_more_bits(whole: bool) -> None:
     """The coin's first 32 bits are those of exp(-drop): the next 64 decide, and the exact exponential says how."""
-    shape = noise._gaussian(1000.0, whole).shape
+    shape = integer_noise._gaussian(1000.0, whole).shape
     bits = shape.power if whole else 63
     slot, low = 5, (1 << bits) // 3
     edge = exact.exponential(shape.drop(slot, Fraction(low, 1 << bits)), 96)[0]
@@ -193,17 +201,17 @@ def test_a_kept_value_on_the_edge_is_decided_by_more_bits(whole: bool) -> None:
         more = (edge & (2**64 - 1)) + shift
         extra = [] if whole else [0]
         part = np.array([low << (64 - bits)], dtype=np.uint64)
-        found = noise._kept(Then(more, *extra), shape, np.array([slot]), part, coin)
+        found = integer_noise._kept(Then(more, *extra), shape, np.array([slot]), part, coin)
         assert found.tolist() == [kept]
     far = (edge >> 64) + 5000
-    assert not noise._kept_exactly(SeededSource(1), shape, slot, low, bits, far)
+    assert not integer_noise._kept_exactly(SeededSource(1), shape, slot, low, bits, far)
 
 
 @pytest.mark.parametrize("laplace", [True, False])
 @pytest.mark.parametrize("whole", [True, False])
 def test_the_tail_goes_on_as_the_law_does(laplace: bool, whole: bool) -> None:
     """Slots beyond the table: the tail's own sampler against the ratios of the densities there."""
-    slots = Slots((noise._laplace if laplace else noise._gaussian)(50.0, whole).shape, last=30)
+    slots = Slots((integer_noise._laplace if laplace else integer_noise._gaussian)(50.0, whole).shape, last=30)
     source, rounds = SeededSource(12), 4000
     drawn = np.array([slots._tail(source) for _ in range(rounds)])
     kept = drawn[drawn >= 0]
@@ -236,15 +244,15 @@ def test_a_value_too_large_for_64_bits_is_cut() -> None:
             return np.full(count, 1 << 62)
 
     for whole in (True, False):
-        near = noise._laplace(2.0**40, whole)
+        near = integer_noise._laplace(2.0**40, whole)
         values = np.empty(100, dtype=np.int64)
-        noise._propose(SeededSource(1), Far(near.shape, near.last), values)
-        assert np.all(np.abs(values) >= noise.FARTHEST)
-        assert np.all(np.abs(values) <= noise.FARTHEST + 2**40)
+        integer_noise._propose(SeededSource(1), Far(near.shape, near.last), values)
+        assert np.all(np.abs(values) >= integer_noise.FARTHEST)
+        assert np.all(np.abs(values) <= integer_noise.FARTHEST + 2**40)
 
 
 def test_the_charge_of_inexact_draws() -> None:
-    assert noise.delta_of_inexact_draws(epsilon=0.0, draws=10, total_variation=1e-9) == pytest.approx(2e-8)
+    assert integer_noise.delta_of_inexact_draws(epsilon=0.0, draws=10, total_variation=1e-9) == pytest.approx(2e-8)
 
 
 @pytest.mark.parametrize("whole", [True, False])
@@ -257,8 +265,8 @@ def test_a_tail_that_is_turned_down_is_drawn_anew(whole: bool) -> None:
             slots[::3] = -1
             return slots
 
-    near = noise._gaussian(1000.0, whole)
-    values = noise._noise(SeededSource(3), Poor(near.shape, near.last), 100_000)
+    near = integer_noise._gaussian(1000.0, whole)
+    values = integer_noise._noise(SeededSource(3), Poor(near.shape, near.last), 100_000)
     assert len(values) == 100_000
     assert stats.kstest((values + 0.0) / 1000.0, "norm").pvalue > SIGNIFICANCE
 
@@ -266,7 +274,7 @@ def test_a_tail_that_is_turned_down_is_drawn_anew(whole: bool) -> None:
 @pytest.mark.parametrize(("laplace", "scale"), [(True, 0.7), (True, 3e5), (False, 1.3), (False, 40.0), (False, 1e9)])
 @pytest.mark.parametrize("whole", [True, False])
 def test_coins_that_keep_any_place_are_below_the_exact_chance(laplace: bool, scale: float, whole: bool) -> None:
-    slots = (noise._laplace if laplace else noise._gaussian)(scale, whole)
+    slots = (integer_noise._laplace if laplace else integer_noise._gaussian)(scale, whole)
     for slot in range(slots.last):
         least = exact.exponential(slots.shape.drop(slot, Fraction(1)), 64)[0]
         assert int(slots.sure[slot]) << 32 <= least

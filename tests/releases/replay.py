@@ -10,7 +10,7 @@ import numpy as np
 import pytest
 
 import hush
-from hush.releases import noise
+from hush.releases.noise import noisy_query
 
 
 class RecordingSource(hush.Source):
@@ -71,6 +71,6 @@ def watched(monkeypatch: pytest.MonkeyPatch, run: Callable[[], Any]) -> tuple[An
         return spied
 
     with monkeypatch.context() as patched:
-        patched.setattr(noise, "add_laplace", spy("laplace", noise.add_laplace))
-        patched.setattr(noise, "add_gaussian", spy("gaussian", noise.add_gaussian))
+        patched.setattr(noisy_query, "add_laplace", spy("laplace", noisy_query.add_laplace))
+        patched.setattr(noisy_query, "add_gaussian", spy("gaussian", noisy_query.add_gaussian))
         return run(), seen

@@ -12,8 +12,8 @@ from hypothesis import strategies as st
 
 import hush
 from hush import releases
-from hush.releases import many
-from hush.releases.lattice import Lattice
+from hush.releases.noise.lattice import Lattice
+from hush.releases.statistics import many_quantiles
 
 ADD_REMOVE, REPLACE = hush.Relation.ADD_REMOVE, hush.Relation.REPLACE
 
@@ -67,7 +67,9 @@ def test_draws_vs_joint_law() -> None:
     source, shares = hush.SeededSource(3), (Fraction(1, 4), Fraction(1, 2), Fraction(3, 4))
     counts = np.zeros((7, 7, 7))
     for _ in range(size):
-        counts[tuple(many._split(source, x, shares, (Fraction(0), Fraction(1)), Fraction(1, 2), lattice))] += 1
+        counts[
+            tuple(many_quantiles._split(source, x, shares, (Fraction(0), Fraction(1)), Fraction(1, 2), lattice))
+        ] += 1
     expected = joint(x, 6, 2.0, 1) * size
     for axes in ((1, 2), (0, 2), (0, 1)):
         found, truth = counts.sum(axis=axes), expected.sum(axis=axes)

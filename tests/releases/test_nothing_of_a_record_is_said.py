@@ -18,7 +18,7 @@ from pyarrow import parquet
 
 import hush
 from hush import releases
-from hush.releases import records
+from hush.releases.tables import csv_records
 from tests.releases.odd_columns import KINDS, Kind
 
 BOUNDS = {"bounds": (0.0, 10.0), "epsilon": 1.0}
@@ -163,11 +163,11 @@ def test_cuts_of_a_file_vs_a_machine_of_bytes() -> None:
         expected = machine(data)
         ends = set(np.cumsum([len(record) for record in expected]).tolist())
         for chunk in (1, 2, 3, 5, 100):
-            found = list(records.blocks(io.BytesIO(data), chunk=chunk))
+            found = list(csv_records.blocks(io.BytesIO(data), chunk=chunk))
             assert b"".join(found) == data
             assert set(np.cumsum([len(block) for block in found]).tolist()) <= ends
         short = b"".join(record for record in expected if len(record) <= 6)
-        assert b"".join(records.blocks(io.BytesIO(data), chunk=3, longest=6)) == short
+        assert b"".join(csv_records.blocks(io.BytesIO(data), chunk=3, longest=6)) == short
 
 
 def test_quoted_lines_across_blocks(tmp_path: Path) -> None:
@@ -268,7 +268,7 @@ def test_a_list_has_one_type_for_a_function(made: Callable[[list[Any]], Any]) ->
         assert rows.dtype == object and rows.shape == (len(cells),) and rows.tolist() == cells
 
 
-class Broken(releases.tables.Reader):
+class Broken(releases.tables.readers.Reader):
     """A reader of the user's own."""
 
     names = ("x",)

@@ -13,11 +13,11 @@ from scipy import stats
 
 import hush
 from hush import releases
-from hush.releases import selection
-from hush.releases.exponential import change_of_loss
-from hush.releases.lattice import Lattice
-from hush.releases.order import order_statistics
-from hush.releases.selection import draw_quantile
+from hush.releases.noise import quantile_selection
+from hush.releases.noise.lattice import Lattice
+from hush.releases.noise.quantile_selection import draw_quantile
+from hush.releases.statistics.order_statistics import order_statistics
+from hush.releases.statistics.quantile import change_of_loss
 
 LATTICE = Lattice.within((0, 12), step=1.0)
 ADD_REMOVE, REPLACE = hush.Relation.ADD_REMOVE, hush.Relation.REPLACE
@@ -34,7 +34,7 @@ def law(x: np.ndarray, p: float, eta: float, points: int = 13) -> np.ndarray:
     return weights / weights.sum()
 
 
-def window_of(x: np.ndarray) -> selection.Window:
+def window_of(x: np.ndarray) -> quantile_selection.Window:
     ordered = np.sort(x)
     return lambda first, last: ordered[first - 1 : last]
 
@@ -49,7 +49,9 @@ def test_cells_vs_every_point(x: np.ndarray, p: float, eta: float, word: int) ->
     """Cells list each lattice point once with its loss, and integers and floats choose the same."""
     share, target = Fraction(p), Fraction(p) * len(x)
     rate = Fraction(eta)
-    cells = selection._cells(window_of(x), len(x), target, selection._reach(64, rate, LATTICE), LATTICE)
+    cells = quantile_selection._cells(
+        window_of(x), len(x), target, quantile_selection._reach(64, rate, LATTICE), LATTICE
+    )
     part = target - math.floor(target)
     expected = losses(x, float(share))
     seen = np.full(13, np.nan)
@@ -61,8 +63,8 @@ def test_cells_vs_every_point(x: np.ndarray, p: float, eta: float, word: int) ->
     assert np.exp(-eta * expected[~listed]).sum() <= 2.0**-60 and (cells.apart is not None or listed.all())
     if not listed.all():
         assert expected[~listed].min() >= float(cells.apart or 0) - 1e-9
-    by_floats = selection._by_floats(cells, part, rate, LATTICE, word)
-    by_integers = selection._by_integers(cells, part, rate, LATTICE, word, 64)
+    by_floats = quantile_selection._by_floats(cells, part, rate, LATTICE, word)
+    by_integers = quantile_selection._by_integers(cells, part, rate, LATTICE, word, 64)
     assert by_floats is None or by_integers is None or by_floats == by_integers
 
 
@@ -89,10 +91,12 @@ def test_draws_vs_law(x: list[int], p: float, eta: float) -> None:
 def test_sums_by_blocks_vs_exact_sums(size: int) -> None:
     """Within the rounding error that the draw counts."""
     weights = np.random.default_rng(size).exponential(size=size) * 10.0 ** np.random.default_rng(1).uniform(-9, 9, size)
-    found = selection._added_up(weights)
+    found = quantile_selection._added_up(weights)
     for place in (0, size // 3, size // 2, size - 1):
         exact = math.fsum(weights[: place + 1])
-        error = selection.ROUNDING * (selection.BLOCK + size / selection.BLOCK + 64) * found[-1]
+        error = (
+            quantile_selection.ROUNDING * (quantile_selection.BLOCK + size / quantile_selection.BLOCK + 64) * found[-1]
+        )
         assert abs(found[place] - exact) <= error / 10
 
 
@@ -100,9 +104,11 @@ def test_floats_decide_nearly_always() -> None:
     """Long data and a small epsilon: 400,000 cells, of which no more than a few boundaries are ever in doubt."""
     x = np.sort(np.random.default_rng(4).integers(0, 2**40, 200_000))
     lattice, eta, half = Lattice.within((0, 2**40), step=1.0), Fraction(0.0003), Fraction(1, 2)
-    cells = selection._cells(window_of(x), len(x), half * len(x), selection._reach(64, eta, lattice), lattice)
+    cells = quantile_selection._cells(
+        window_of(x), len(x), half * len(x), quantile_selection._reach(64, eta, lattice), lattice
+    )
     words = np.random.default_rng(5).integers(0, 2**63, 15).tolist()
-    assert all(selection._by_floats(cells, Fraction(0), eta, lattice, 2 * word) is not None for word in words)
+    assert all(quantile_selection._by_floats(cells, Fraction(0), eta, lattice, 2 * word) is not None for word in words)
 
 
 @pytest.mark.parametrize("p", [0.0, 0.3, 0.5, 1.0])
@@ -112,7 +118,9 @@ def test_more_bits_and_records_keep_what_was_decided(p: float) -> None:
     lattice = Lattice.within((0, 200), step=1.0)
     values, target = np.sort(rng.integers(0, 201, 400)), Fraction(p) * 400
     eta, share = Fraction(3), target - math.floor(target)
-    near, far = (selection._cells(lambda a, b: values[a - 1 : b], 400, target, reach, lattice) for reach in (30, 80))
+    near, far = (
+        quantile_selection._cells(lambda a, b: values[a - 1 : b], 400, target, reach, lattice) for reach in (30, 80)
+    )
     joined = far.after(near)
     assert len(near.start) < len(joined.start) == len(far.start)
     assert joined.losses(share)[: len(near.start)] == near.losses(share)
@@ -120,8 +128,8 @@ def test_more_bits_and_records_keep_what_was_decided(p: float) -> None:
     assert min(joined.losses(share)[len(near.start) :]) >= near.apart
     decided = 0
     for word in map(int, rng.integers(0, 2**64, 200, dtype=np.uint64)):
-        first = selection._by_floats(near, share, eta, lattice, word)
-        second = selection._by_integers(joined, share, eta, lattice, word << 64 | 12345, 128)
+        first = quantile_selection._by_floats(near, share, eta, lattice, word)
+        second = quantile_selection._by_integers(joined, share, eta, lattice, word << 64 | 12345, 128)
         if first is not None:
             decided += 1
             assert second == first
@@ -130,7 +138,7 @@ def test_more_bits_and_records_keep_what_was_decided(p: float) -> None:
 
 def test_draws_by_integers_alone_vs_law(monkeypatch: pytest.MonkeyPatch) -> None:
     """Where floats never decide, the law is the same."""
-    monkeypatch.setattr(selection, "_by_floats", lambda *_: None)
+    monkeypatch.setattr(quantile_selection, "_by_floats", lambda *_: None)
     x, source, size = np.array([1, 5, 5, 9]), hush.SeededSource(6), 1000
     arguments = {"size": 4, "p": Fraction(1, 2), "eta": Fraction(0.6), "lattice": LATTICE}
     draws = [draw_quantile(source, window=window_of(x), **arguments) for _ in range(size)]  # type: ignore[arg-type]

@@ -11,7 +11,7 @@ from hypothesis import strategies as st
 
 import hush
 from hush import releases
-from hush.releases.noise import NoisyQuery
+from hush.releases.noise.noisy_query import NoisyQuery
 from tests.releases.replay import RecordingSource, ReplaySource, watched
 
 REPLACE = hush.Relation.REPLACE

@@ -12,10 +12,10 @@ from scipy import stats
 
 import hush
 from hush import releases
-from hush.curves.smooth_laws import evenly_spread, laplace_delta, student_epsilon
+from hush.curves.theorems.smooth_sensitivity import evenly_spread, laplace_delta, student_epsilon
 from hush.errors import InvalidParameter
-from hush.releases.noise_of_smooth import SmoothLaplace, SmoothStudent, smooth_noise
-from hush.releases.student import rounded_student
+from hush.releases.noise.smooth_noise import SmoothLaplace, SmoothStudent, smooth_noise
+from hush.releases.noise.student import rounded_student
 
 
 def hockey_stick(density: object, cdf: object, epsilon: float, p: tuple[float, float], q: tuple[float, float]) -> float:

@@ -11,8 +11,8 @@ from scipy import stats
 
 import hush
 from hush import releases
-from hush.releases.lattice import Lattice
-from hush.releases.smoothed import SmoothQuantile, centre_and_smooth
+from hush.releases.noise.lattice import Lattice
+from hush.releases.statistics.smooth_quantile import SmoothQuantile, centre_and_smooth
 
 TOP = 5
 LATTICE = Lattice.within((0, TOP), step=1.0)

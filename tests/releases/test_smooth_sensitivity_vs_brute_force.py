@@ -10,9 +10,9 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from hush.curves.smooth_laws import evenly_spread
+from hush.curves.theorems.smooth_sensitivity import evenly_spread
 from hush.errors import InvalidParameter
-from hush.releases.sensitivity import (
+from hush.releases.statistics.sensitivity import (
     global_sensitivity,
     local_sensitivity,
     rank_of,
@@ -20,7 +20,7 @@ from hush.releases.sensitivity import (
     sensitivity_chart,
     smooth_sensitivity,
 )
-from hush.releases.smooth import smooth_of_sorted
+from hush.releases.statistics.smooth_sensitivity import smooth_of_sorted
 
 
 def by_definition(x: list[float], m: int, beta: float, low: float, high: float) -> float:

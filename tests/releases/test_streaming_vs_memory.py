@@ -12,7 +12,7 @@ import pytest
 
 import hush
 from hush import releases
-from hush.releases import files
+from hush.releases.tables import files
 from tests.releases.replay import RecordingSource
 
 pandas = pytest.importorskip("pandas")

@@ -6,8 +6,8 @@ import math
 from collections.abc import Callable, Iterator
 
 import hush
-from hush.curves import renyi_families, renyi_sampling
-from hush.curves.concentrated import tcdp_sample
+from hush.curves.renyi import families, sampling
+from hush.curves.renyi.concentrated import tcdp_sample
 from tests.truth.reference import DIRECTION, REMOVE, Answer, Case, named, number, of_renyi, sampled
 
 
@@ -29,7 +29,7 @@ def without_replacement_lower(case: Case) -> Iterator[Answer]:
     params = case["params"]
     rate, order = number(params["gamma"]), number(params["alpha"])
     yield of_renyi(sampled(named(params["mechanism"]), rate), REMOVE, order, case["value"], "remove")
-    found = renyi_sampling.without_replacement_lower(named(params["mechanism"]).renyi_curve(), rate)(order)
+    found = sampling.without_replacement_lower(named(params["mechanism"]).renyi_curve(), rate)(order)
     truth = float(case["value"])
     yield Answer("lower bound", found, found * (1 + 1e-9), truth, truth, truth, math.inf)
 
@@ -38,7 +38,7 @@ def without_replacement_upper(case: Case) -> Iterator[Answer]:
     """Wang et al. 2019, Thm 9, or the unsampled curve where that is smaller."""
     params = case["params"]
     plain, order = named(params["mechanism"]).renyi_curve(), number(params["alpha"])
-    found = renyi_sampling.without_replacement(plain, number(params["gamma"]))(order)
+    found = sampling.without_replacement(plain, number(params["gamma"]))(order)
     yield exactly_this("curve", found, min(float(case["value"]), plain(order)))
 
 
@@ -48,9 +48,9 @@ def poisson_from_curve(case: Case) -> Iterator[Answer]:
     order = number(params["alpha"])
     plain = named(params["mechanism"]).renyi_curve()
     rate = number(params["gamma"])
-    yield exactly_this("factor 3", renyi_sampling.poisson(plain, rate)(order), min(float(case["value"]), plain(order)))
+    yield exactly_this("factor 3", sampling.poisson(plain, rate)(order), min(float(case["value"]), plain(order)))
     exact = min(float(case["without_factor3"]), plain(order))
-    yield exactly_this("factor 1", renyi_sampling.poisson_mirrored(plain, rate)(order), exact)
+    yield exactly_this("factor 1", sampling.poisson_mirrored(plain, rate)(order), exact)
 
 
 def sampled_tcdp(case: Case) -> Iterator[Answer]:
@@ -62,7 +62,7 @@ def sampled_tcdp(case: Case) -> Iterator[Answer]:
 
 def beta_divergence(case: Case) -> Iterator[Answer]:
     a1, b1, a2, b2, order = (number(case["params"][name]) for name in ("a1", "b1", "a2", "b2", "alpha"))
-    found = renyi_families.exponential_family(renyi_families.log_beta, [a1, b1], [a2, b2])(order)
+    found = families.exponential_family(families.log_beta, [a1, b1], [a2, b2])(order)
     yield exactly_this("curve", found, case["value"])
 
 

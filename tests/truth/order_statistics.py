@@ -6,7 +6,7 @@ from collections.abc import Callable, Iterator
 
 import numpy as np
 
-from hush.releases.smooth import smooth_of_sorted
+from hush.releases.statistics.smooth_sensitivity import smooth_of_sorted
 from tests.truth.reference import Answer, Case, number
 
 

@@ -14,8 +14,10 @@ from decimal import Decimal
 from pathlib import Path
 
 import hush
-from hush.curves import convert, iteration, stopping
-from hush.curves.loudest import LoudestNormals
+from hush.curves.renyi import convert
+from hush.curves.theorems import last_iterate
+from hush.curves.theorems.random_stop import random_stop_weak
+from hush.curves.theorems.shuffled_batches import LoudestNormals
 from hush.mechanisms.mechanism import NONE, Counts, exactly
 from hush.numerics.minimum import minimum
 
@@ -359,7 +361,7 @@ def random_stop(case: Case) -> Iterator[Answer]:
     """The weak closed form itself; and what hush says is at most that."""
     params = case["params"]
     order, noise, records = number(params["alpha"]), number(params["sigma"]), int(params["n"])
-    weak = stopping.random_stop_weak(order, records, number(params["L"]), noise)
+    weak = random_stop_weak(order, records, number(params["L"]), noise)
     yield of_number((weak, weak), enclosure(case), 1e-12, "weak closed form")
     run = hush.OnePassGradientDescent(loss=convex(params), records=records, noise=noise, step_size=1.0)
     found = float(run.stopped_at_random().renyi(orders=[order])[0])
@@ -400,18 +402,18 @@ def projected_distance(case: Case) -> Iterator[Answer]:
     shift, wide = ratio / noise, number(params["D"]) / (step * noise)
     gap = 1 - number(params.get("c", "1"))
     if case["kind"].endswith("paper"):
-        found = iteration.projected_mu_closed_form(int(params["t"]), shift, wide)
-        best = iteration.projected_mu(gap, int(params["t"]), shift, wide)
+        found = last_iterate.projected_mu_closed_form(int(params["t"]), shift, wide)
+        best = last_iterate.projected_mu(gap, int(params["t"]), shift, wide)
         yield Answer("better", -math.inf, found * (1 + 1e-12), best, best, best, math.inf)
     else:
-        found = iteration.projected_mu(gap, int(params["t"]), shift, wide)
+        found = last_iterate.projected_mu(gap, int(params["t"]), shift, wide)
     yield of_number((found, found), enclosure(case), 1e-12, "mu")
 
 
 def cyclic_distance(case: Case) -> Iterator[Answer]:
     params = case["params"]
     gap = float(1 - Decimal(params["c"]))
-    found = iteration.cyclic_mu(gap, int(params["l"]), int(params["E"]), number(params["L_over_b_sigma"]))
+    found = last_iterate.cyclic_mu(gap, int(params["l"]), int(params["E"]), number(params["L_over_b_sigma"]))
     yield of_number((found, found), enclosure(case), 1e-12, "mu")
 
 

@@ -8,7 +8,7 @@ from collections.abc import Callable, Iterator
 import numpy as np
 
 import hush
-from hush.curves.multiset import (
+from hush.curves.theorems.shuffling.multiset import (
     BinaryResponses,
     Multiset,
     Profile,
@@ -18,7 +18,7 @@ from hush.curves.multiset import (
     others_agree,
     stronger_clone,
 )
-from hush.curves.shuffled import HoeffdingBlanket
+from hush.curves.theorems.shuffling.shuffled import HoeffdingBlanket
 from tests.truth.reference import Answer, Case, enclosure, log_of, number, of_log_delta, of_number
 
 RESPONSE = 1e-8

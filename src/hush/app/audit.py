@@ -19,9 +19,9 @@ from hush.app.commands import Refutation
 from hush.app.expression import parse
 from hush.app.pictures import progress, saved
 from hush.auditing import AuditReport, distinguish, from_gradients, from_sums, linkage, membership, one_run
+from hush.checks import number
 from hush.errors import InvalidParameter
-from hush.mechanisms.checks import number
-from hush.releases.columns import as_number
+from hush.releases.tables.columns import as_number
 
 COLUMNS = ("score", "member")
 LARGEST = 1 << 30

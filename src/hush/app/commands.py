@@ -10,7 +10,7 @@ import hush
 from hush.curves.bound import Bound
 from hush.errors import InvalidParameter
 from hush.mechanisms.mechanism import Mechanism
-from hush.numerics.rounding import rounded_down, rounded_up
+from hush.numerics.decimals import rounded_down, rounded_up
 
 OVER = {"noise": (0.05, 10_000.0), "rate": (1e-9, 1.0), "steps": (1, 10**12)}
 """Where calibrate searches unless told."""

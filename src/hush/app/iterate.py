@@ -7,8 +7,8 @@ from argparse import Namespace
 
 import hush
 from hush.mechanisms.mechanism import Mechanism
-from hush.questions.iteration import GainRow
-from hush.questions.strict_json import from_number
+from hush.questions.iteration_gain import GainRow
+from hush.questions.json.strict import from_number
 
 KINDS = {
     "full batch": ("records", "steps"),

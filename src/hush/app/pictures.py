@@ -13,9 +13,9 @@ import hush
 from hush.app.commands import mechanism_of
 from hush.app.expression import parse
 from hush.errors import InvalidParameter, NotInstalled
-from hush.questions.chart import KINDS
-from hush.questions.composition import WHY, Compositions
-from hush.questions.drawing import Picture
+from hush.questions.charts.chart import KINDS
+from hush.questions.charts.drawing import Picture
+from hush.questions.compositions import WHY, Compositions
 
 AT = {"renyi": "orders", "profile": "epsilons", "tradeoff": "false_positive_rates", "roc": "false_positive_rates"}
 """What --at means for each kind; else steps."""
@@ -139,13 +139,13 @@ Figures = tuple[Mapping[str, Callable[[], Picture]], Callable[[], dict[str, str]
 
 
 def _documentation() -> Figures:
-    from hush.questions.figures import FIGURES
+    from hush.documents.figures import FIGURES
 
     return FIGURES, dict
 
 
 def _accuracy() -> Figures:
-    from hush.questions.figures_accuracy import Accuracy
+    from hush.documents.accuracy_charts import Accuracy
 
     found = Accuracy()
     return found.charts(), found.tables

@@ -7,7 +7,7 @@ from contextlib import contextmanager
 from typing import Any
 
 from hush.errors import NotInstalled
-from hush.questions.train_plan import TrainPlan
+from hush.questions.planning.train_plan import TrainPlan
 
 
 @contextmanager

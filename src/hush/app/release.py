@@ -14,11 +14,11 @@ from typing import Any
 import hush
 from hush import releases
 from hush.errors import InvalidParameter
-from hush.numerics.rounding import rounded_down
-from hush.questions.strict_json import from_number
-from hush.releases.histogram import read_category
+from hush.numerics.decimals import rounded_down
+from hush.questions.json.strict import from_number
 from hush.releases.query import Query
-from hush.releases.tables import Progress
+from hush.releases.statistics.histograms import read_category
+from hush.releases.tables.table import Progress
 from hush.releases.target import Targeted, meeting
 
 NEEDS = {

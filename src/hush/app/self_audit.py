@@ -120,8 +120,8 @@ def queries() -> Iterator[tuple[Any, float]]:
 
 def models() -> Iterator[Any]:
     """A convex model by every method."""
-    from hush.learning.convex.estimators import LinearRegression, LinearSVC, LogisticRegression
-    from hush.learning.convex.gradient import FullBatchGradient
+    from hush.learning.linear.estimators import LinearRegression, LinearSVC, LogisticRegression
+    from hush.learning.linear.noisy_descent import FullBatchGradient
 
     for epsilon in (4.0, 16.0):
         shared: dict[str, Any] = {"data_norm": 1.0, "epsilon": epsilon, "delta": 0.01, "examples": 2}
@@ -213,8 +213,8 @@ def training(canaries: int, seed: int, *, noise_multiplier: float = 0.7) -> Audi
     """DP-SGD with one canary a coordinate, in one run; its weight is its score, and left out it is a row of zeros."""
     import torch
 
-    from hush.learning.noise import SecureNoise
-    from hush.learning.sgd import fit
+    from hush.learning.dpsgd.fit import fit
+    from hush.learning.dpsgd.gradient_noise import SecureNoise
 
     plan = hush.train_plan(
         examples=canaries, batch_size=canaries // 2, epochs=4, noise_multiplier=noise_multiplier, delta=1e-5

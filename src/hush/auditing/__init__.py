@@ -1,11 +1,11 @@
 """Evidence against a claim: what an attacker certainly gains, with the confidence stated."""
 
-from hush.auditing.attacker import Attacker
+from hush.auditing.best_attacker import Attacker
+from hush.auditing.canaries.one_run import one_run
 from hush.auditing.claims import Claim
 from hush.auditing.demonstrations import Demonstration, from_gradients, from_sums, linkage
 from hush.auditing.distinguish import distinguish
 from hush.auditing.membership import Estimate, MembershipReport, likelihood_ratio, loss_threshold, membership
-from hush.auditing.one_run import one_run
 from hush.auditing.report import AuditReport, NullCheck
 from hush.auditing.simulation import simulated
 

@@ -3,18 +3,16 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import Any, TypeAlias
 
 import numpy as np
 from scipy import special
 
+from hush.arrays import Array
+from hush.checks import delta_in_range
 from hush.curves.tradeoff import profile_to_tradeoff, profile_to_tradeoff_curve
 from hush.errors import InvalidParameter, NotCovered
-from hush.mechanisms.checks import delta_in_range
+from hush.mechanisms.leaves.stated import ApproxDP, GaussianDP, PureDP
 from hush.mechanisms.mechanism import Mechanism, require
-from hush.mechanisms.stated import ApproxDP, GaussianDP, PureDP
-
-Array: TypeAlias = Any
 
 
 @dataclass(frozen=True)

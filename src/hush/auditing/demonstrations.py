@@ -4,16 +4,13 @@ from __future__ import annotations
 
 import math
 from dataclasses import dataclass
-from typing import Any, TypeAlias
 
 import numpy as np
 
 from hush.auditing.simulation import laplace, normal, uniform
-from hush.mechanisms.checks import count, number
+from hush.checks import count, number
 from hush.randomness.draws import coins, integers, order
 from hush.randomness.source import Source, source_or_secure
-
-Array: TypeAlias = Any
 
 
 @dataclass(frozen=True)

@@ -9,15 +9,15 @@ from typing import Any, TypeAlias
 
 import numpy as np
 
-from hush.auditing.attackers import attackers
+from hush.arrays import Array
 from hush.auditing.claims import Claim
-from hush.auditing.intervals import at_least, at_most, confidence_in_range, joint_limits
+from hush.auditing.confidence import at_least, at_most, confidence_in_range, joint_limits
 from hush.auditing.report import AuditReport, NullCheck
+from hush.auditing.scores import attackers
+from hush.checks import count
 from hush.errors import HushError, InvalidParameter
-from hush.mechanisms.checks import count
 from hush.mechanisms.mechanism import Mechanism
 
-Array: TypeAlias = Any
 Worlds: TypeAlias = tuple[Array, Array]
 """Outputs with the record, and without it (or with another instead)."""
 

@@ -5,17 +5,17 @@ from __future__ import annotations
 import json
 import math
 from dataclasses import dataclass
-from typing import Any, TypeAlias
+from typing import Any
 
 import numpy as np
 from scipy import special
 
-from hush.auditing.intervals import at_least, at_most, confidence_in_range, finite_numbers, zeros_and_ones
+from hush.arrays import Array
+from hush.auditing.confidence import at_least, at_most, confidence_in_range, finite_numbers, zeros_and_ones
+from hush.checks import number
 from hush.errors import InvalidParameter
-from hush.mechanisms.checks import number
-from hush.questions.drawing import Axis, Chart, Line, Stroke
+from hush.questions.charts.drawing import Axis, Chart, ChartLine, Stroke
 
-Array: TypeAlias = Any
 RATES = (1e-3, 1e-2, 0.1)
 
 
@@ -83,8 +83,8 @@ class MembershipReport:
     def chart(self) -> Chart:
         """The ROC curve on logarithmic axes, where low false positive rates can be read."""
         x, y = Axis("false positive rate", log=True), Axis("true positive rate", log=True)
-        seen = Line(self.attack, tuple(x for x, _ in self.curve), tuple(y for _, y in self.curve))
-        guess = Line("no information", (1e-4, 1.0), (1e-4, 1.0), stroke=Stroke.DOTTED)
+        seen = ChartLine(self.attack, tuple(x for x, _ in self.curve), tuple(y for _, y in self.curve))
+        guess = ChartLine("no information", (1e-4, 1.0), (1e-4, 1.0), stroke=Stroke.DOTTED)
         said = f"{self.members} members, {self.others} others; advantage {self.advantage}"
         return Chart("What a membership attack finds (ROC)", said, x, y, (seen, guess))
 

@@ -10,9 +10,9 @@ from functools import cached_property
 from scipy import special
 
 from hush.auditing.claims import Claim
-from hush.numerics.rounding import rounded_down
-from hush.questions import chart
-from hush.questions.drawing import Axis, Chart, Line, Stroke
+from hush.numerics.decimals import rounded_down
+from hush.questions.charts import chart
+from hush.questions.charts.drawing import Axis, Chart, ChartLine, Stroke
 
 
 @dataclass(frozen=True)
@@ -115,12 +115,12 @@ class AuditReport:
         if self.curve:
             rates, found = zip(*self.curve, strict=True)
             missed = tuple(1 - y for y in found)
-            lines.append(Line(f"attacker, as counted: {self.attacker}", rates, missed, stroke=Stroke.DASHED))
+            lines.append(ChartLine(f"attacker, as counted: {self.attacker}", rates, missed, stroke=Stroke.DASHED))
         if self.limits:
             # its true rates lie below and left of one of the corners; if all are below the claim's curve it is refuted
             edge = [point for x, y in self.limits for point in ((x, 1 - y), (x, 0.0))]
             label = f"its limits, confidence {self.confidence:.4g}"
-            lines.append(Line(label, tuple(x for x, _ in edge), tuple(y for _, y in edge)))
+            lines.append(ChartLine(label, tuple(x for x, _ in edge), tuple(y for _, y in edge)))
         x, y = Axis("false positive rate", domain=(0.0, 1.0)), Axis("false negative rate", domain=(0.0, 1.0))
         subtitle = f"{self.verdict}; {certified.subtitle}"
         return Chart(f"An audit of {self.claim.words}", subtitle, x, y, tuple(lines))

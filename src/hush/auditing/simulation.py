@@ -14,27 +14,27 @@ from typing import Any, TypeAlias
 import numpy as np
 from scipy import special
 
+from hush.arrays import Array
 from hush.errors import NotCovered
-from hush.mechanisms.allocation import Allocated
-from hush.mechanisms.batches import ShuffledBatches
-from hush.mechanisms.choice import Exponential, RandomizedResponse, ReportNoisyMax
-from hush.mechanisms.compose import Parallel, Repeat, Sequence
-from hush.mechanisms.descent import CyclicGradientDescent, NoisyGradientDescent
-from hush.mechanisms.fixed_size import FixedSize
-from hush.mechanisms.group import Group, Under
-from hush.mechanisms.iterate import NoisyIteration
-from hush.mechanisms.local import KaryResponse, LocalRandomizer
+from hush.mechanisms.combinators.compose import Parallel, Repeat, Sequence
+from hush.mechanisms.combinators.group import Group, Under
+from hush.mechanisms.last_iterate.descent import CyclicGradientDescent, NoisyGradientDescent
+from hush.mechanisms.last_iterate.iteration import NoisyIteration
+from hush.mechanisms.last_iterate.one_pass import OnePassGradientDescent, RandomStop
+from hush.mechanisms.leaves.choice import Exponential, RandomizedResponse, ReportNoisyMax
+from hush.mechanisms.leaves.noise import DiscreteGaussian, DiscreteLaplace, Gaussian, Laplace
+from hush.mechanisms.leaves.posterior import BetaPosterior, GaussianPosterior
+from hush.mechanisms.leaves.skellam import Skellam
+from hush.mechanisms.local.randomizer import KaryResponse, LocalRandomizer
+from hush.mechanisms.local.reports import GaussianReport, LaplaceReport, UnaryEncoding
+from hush.mechanisms.local.shuffled import Shuffled
 from hush.mechanisms.mechanism import Mechanism, require
-from hush.mechanisms.noise import DiscreteGaussian, DiscreteLaplace, Gaussian, Laplace
-from hush.mechanisms.one_pass import OnePassGradientDescent, RandomStop
-from hush.mechanisms.posterior import BetaPosterior, GaussianPosterior
-from hush.mechanisms.reports import GaussianReport, LaplaceReport, UnaryEncoding
-from hush.mechanisms.sampling import Sampled, UnequalPoisson
-from hush.mechanisms.shuffle import Shuffled
-from hush.mechanisms.skellam import Skellam
+from hush.mechanisms.schemes.allocation import Allocated
+from hush.mechanisms.schemes.fixed_size import FixedSize
+from hush.mechanisms.schemes.scheme import Sampled, UnequalPoisson
+from hush.mechanisms.schemes.shuffled_batches import ShuffledBatches
 from hush.randomness.source import Source, source_or_secure
 
-Array: TypeAlias = Any
 Drawing: TypeAlias = Callable[[int], Array]
 
 OTHERS = 9

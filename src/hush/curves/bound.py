@@ -7,7 +7,7 @@ from dataclasses import dataclass
 
 from hush.curves.relation import Relation
 from hush.errors import Contradiction
-from hush.numerics.rounding import rounded_down, rounded_up
+from hush.numerics.decimals import rounded_down, rounded_up
 
 WIDE = 1e-3
 """Relative width from which people are shown both ends: three digits of one number would say too much."""

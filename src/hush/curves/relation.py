@@ -4,6 +4,8 @@ from __future__ import annotations
 
 from enum import Enum
 
+from hush.errors import InvalidParameter
+
 
 class Relation(Enum):
     """The neighbouring relation under which a mechanism's noise was set and its guarantee is stated.
@@ -26,3 +28,10 @@ class Relation(Enum):
         if self is Relation.ADD_REMOVE:
             return (("remove", 1, 0), ("add", 0, 1))
         return (("replace", 1, 1),)
+
+
+def checked_relation(who: str, relation: object) -> Relation:
+    """The relation, if it is one."""
+    if not isinstance(relation, Relation):
+        raise InvalidParameter(who, "a hush.Relation", relation=relation)
+    return relation

@@ -7,8 +7,8 @@ from collections.abc import Callable
 
 import numpy as np
 
-from hush.curves.pair import Interval, known
-from hush.numerics.law import UNIT
+from hush.curves.pairs.pair import Interval, known
+from hush.numerics.laws.law import UNIT
 from hush.numerics.work import attempt
 
 LogProfile = Callable[[float], Interval]

@@ -5,10 +5,10 @@ from __future__ import annotations
 from abc import abstractmethod
 from typing import ClassVar
 
-from hush.curves.pair import Pair
+from hush.curves.pairs.pair import Pair
 from hush.curves.relation import Relation
-from hush.curves.renyi import RenyiCurve
-from hush.curves.renyi_sampling import poisson_mirrored
+from hush.curves.renyi.curve import RenyiCurve
+from hush.curves.renyi.sampling import poisson_mirrored
 from hush.errors import NotCovered
 from hush.mechanisms.mechanism import (
     IDENTITY,

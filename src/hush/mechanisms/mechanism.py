@@ -11,19 +11,19 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
+from hush.checks import listed, number
 from hush.curves.bound import Bound, delta_of
-from hush.curves.pair import CUT_OFF, Interval, Pair, agreed_epsilon, agreed_log_delta, known
-from hush.curves.product import Product
+from hush.curves.pairs.envelope import Largest
+from hush.curves.pairs.pair import CUT_OFF, Interval, Pair, agreed_epsilon, agreed_log_delta, known
+from hush.curves.pairs.product import Product
 from hush.curves.relation import Relation
-from hush.curves.renyi import RenyiCurve
-from hush.curves.several import Largest
+from hush.curves.renyi.curve import RenyiCurve
 from hush.curves.tradeoff import complement, profile_to_tradeoff
 from hush.errors import InvalidParameter, NotCovered
-from hush.mechanisms.checks import listed, number
 from hush.numerics.work import asked, attempt, part
 
 if TYPE_CHECKING:
-    from hush.mechanisms.sampling import Scheme
+    from hush.mechanisms.schemes.scheme import Scheme
 
 Counts = tuple[float, ...]
 """Probabilities that 0, 1, 2, ... of the records that differ take part."""
@@ -173,7 +173,7 @@ class Mechanism(ABC):
         >>> hush.Gaussian(1.0).on(hush.Poisson(rate=0.01)).epsilon(delta=1e-6).upper
         0.36394...
         """
-        from hush.mechanisms.sampling import Scheme
+        from hush.mechanisms.schemes.scheme import Scheme
 
         if not isinstance(scheme, Scheme):
             raise InvalidParameter("on", "a sampling scheme such as hush.Poisson(rate=0.01)", scheme=scheme)
@@ -181,31 +181,31 @@ class Mechanism(ABC):
 
     def repeat(self, times: int) -> Mechanism:
         """Run so many times, with all parameters fixed in advance."""
-        from hush.mechanisms.compose import Repeat
+        from hush.mechanisms.combinators.compose import Repeat
 
         return Repeat.of(self, times)
 
     def then(self, *others: Mechanism) -> Mechanism:
         """Run this, then the others, on the same data."""
-        from hush.mechanisms.compose import Sequence
+        from hush.mechanisms.combinators.compose import Sequence
 
         return Sequence.of((self, *others))
 
     def beside(self, *others: Mechanism) -> Mechanism:
         """Run each on its own part of the data (parallel composition over disjoint parts)."""
-        from hush.mechanisms.compose import Parallel
+        from hush.mechanisms.combinators.compose import Parallel
 
         return Parallel.of((self, *others))
 
     def group(self, size: int) -> Mechanism:
         """Protect groups of so many records at once."""
-        from hush.mechanisms.group import Group
+        from hush.mechanisms.combinators.group import Group
 
         return Group.of(self, size)
 
     def under(self, relation: Relation) -> Mechanism:
         """State the guarantee for another neighbouring relation."""
-        from hush.mechanisms.group import Under
+        from hush.mechanisms.combinators.group import Under
 
         return Under.of(self, relation)
 

@@ -7,7 +7,7 @@ from collections.abc import Callable
 
 import numpy as np
 
-from hush.numerics.law import Array
+from hush.arrays import Array
 
 POINTS = 12
 """Points of one round of zooming; each round narrows the bracket to 2/13 of itself."""

@@ -7,12 +7,11 @@ Nothing here is about private data: samples are simulated from a quantile functi
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import Any, TypeAlias
 
 import numpy as np
 from scipy.special import betaincinv, gammaincinv
 
-Array: TypeAlias = Any
+from hush.arrays import Array
 
 ALL, RATIO = 48, 1.05
 """Steps from the rank at which a smooth sensitivity is looked for: each of the first, then in geometric progression."""

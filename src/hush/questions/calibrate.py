@@ -7,9 +7,9 @@ from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field, replace
 from typing import Protocol
 
+from hush.checks import number
 from hush.curves.bound import Bound
 from hush.errors import InvalidParameter
-from hush.mechanisms.checks import number
 from hush.mechanisms.mechanism import Mechanism, require
 from hush.questions.search import NotRising, Point, Scale, Search, Value
 

@@ -5,11 +5,11 @@ from __future__ import annotations
 import math
 from collections.abc import Iterator
 
+from hush.checks import delta_in_range
 from hush.errors import HushError
-from hush.mechanisms.checks import delta_in_range
 from hush.mechanisms.mechanism import Mechanism, Step, require
-from hush.numerics.rounding import rounded_down, rounded_up
-from hush.questions.comparison import Row, compare, why
+from hush.numerics.decimals import rounded_down, rounded_up
+from hush.questions.routes_compared import Row, compare, why
 
 
 def explain(mechanism: Mechanism, *, delta: float) -> str:

@@ -4,11 +4,11 @@ from __future__ import annotations
 
 import math
 
+from hush.checks import delta_in_range
 from hush.curves.bound import Bound
 from hush.errors import InvalidParameter, NotCovered
-from hush.mechanisms.checks import delta_in_range
 from hush.mechanisms.mechanism import Mechanism, require
-from hush.numerics.rounding import rounded_down, rounded_up
+from hush.numerics.decimals import rounded_down, rounded_up
 from hush.questions.explain import assumptions
 
 FALSE_POSITIVES = 0.01

@@ -11,24 +11,23 @@ import math
 from collections.abc import Callable
 from dataclasses import dataclass
 from fractions import Fraction
-from typing import Any, TypeAlias
+from typing import Any
 
 import numpy as np
 
+from hush.arrays import Array
 from hush.errors import InvalidParameter
-from hush.randomness import noise
-from hush.randomness.grid import MOST, Grid
+from hush.randomness import integer_noise
+from hush.randomness.binary_grid import MOST, BinaryGrid
 from hush.randomness.source import Source, source_or_secure
-
-Array: TypeAlias = Any
 
 
 @dataclass(frozen=True, eq=False)
-class Noised:
+class NoisyValues:
     """Values with noise, each on the grid, and what the noise was."""
 
     values: Array
-    grid: Grid
+    grid: BinaryGrid
     scale: float
     """Scale (Laplace) or deviation (Gaussian) that was used, in units of the values."""
     sensitivity: float
@@ -43,12 +42,12 @@ def add_laplace(
     sensitivity: float,
     scale: float,
     source: Source | None = None,
-    grid: Grid | None = None,
+    grid: BinaryGrid | None = None,
     most: float = 0.0,
-) -> Noised:
+) -> NoisyValues:
     """Laplace noise of `scale` times the L1 sensitivity: what `hush.Laplace(scale)` accounts for, exactly.
 
-    `values` are floats, which are rounded to a grid (the charge, a step a coordinate, enlarges the noise), or
+    `values` are floats, which are rounded to a grid (the charge, a step a coordinate, enlarges the integer_noise), or
     integers, which count steps of the given grid (unit steps if none is given) and are not charged.
 
     >>> from hush.randomness.source import SeededSource
@@ -56,7 +55,7 @@ def add_laplace(
     >>> noised.scale
     2.00000...
     """
-    return _add("add_laplace", noise.rounded_laplace, values, sensitivity, scale, source, grid, most)
+    return _add("add_laplace", integer_noise.rounded_laplace, values, sensitivity, scale, source, grid, most)
 
 
 def add_gaussian(
@@ -65,9 +64,9 @@ def add_gaussian(
     sensitivity: float,
     noise_multiplier: float,
     source: Source | None = None,
-    grid: Grid | None = None,
+    grid: BinaryGrid | None = None,
     most: float = 0.0,
-) -> Noised:
+) -> NoisyValues:
     """Gaussian noise of this multiple of the L2 sensitivity: what `hush.Gaussian(noise_multiplier)` accounts for.
 
     Floats and integers as in `add_laplace`; the charge of floats is a step times the root of the number of coordinates.
@@ -76,7 +75,9 @@ def add_gaussian(
     >>> add_gaussian([10, 20], sensitivity=1.0, noise_multiplier=2.0, source=SeededSource(1)).scale
     2.0
     """
-    return _add("add_gaussian", noise.rounded_gaussian, values, sensitivity, noise_multiplier, source, grid, most)
+    return _add(
+        "add_gaussian", integer_noise.rounded_gaussian, values, sensitivity, noise_multiplier, source, grid, most
+    )
 
 
 def add_discrete_laplace(integers: Any, *, sensitivity: int, scale: float, source: Source | None = None) -> Array:
@@ -92,7 +93,7 @@ def add_discrete_laplace(integers: Any, *, sensitivity: int, scale: float, sourc
     multiples = _multiples("add_discrete_laplace", integers)
     if isinstance(sensitivity, bool) or not isinstance(sensitivity, int | np.integer) or sensitivity < 1:
         raise InvalidParameter("add_discrete_laplace", "a whole number sensitivity >= 1", sensitivity=sensitivity)
-    return _sum(multiples, noise.discrete_laplace(source, scale, multiples.size))
+    return _sum(multiples, integer_noise.discrete_laplace(source, scale, multiples.size))
 
 
 def scale_for(epsilon: float) -> float:
@@ -101,7 +102,7 @@ def scale_for(epsilon: float) -> float:
     >>> scale_for(0.3)
     3.33333...
     """
-    epsilon = noise.in_range("scale_for", "1e-300 <= epsilon <= 1e300", 1e-300, 1e300, epsilon=epsilon)
+    epsilon = integer_noise.in_range("scale_for", "1e-300 <= epsilon <= 1e300", 1e-300, 1e300, epsilon=epsilon)
     return _at_least(1 / Fraction(epsilon))
 
 
@@ -112,33 +113,33 @@ def _add(
     sensitivity: float,
     multiplier: float,
     source: Source | None,
-    grid: Grid | None,
+    grid: BinaryGrid | None,
     most: float,
-) -> Noised:
-    laplace = draw is noise.rounded_laplace
+) -> NoisyValues:
+    laplace = draw is integer_noise.rounded_laplace
     sensitivity = _size(who, sensitivity=sensitivity)
     multiplier = _size(who, **{"scale" if laplace else "noise_multiplier": multiplier})
     source = source_or_secure(source)
     values = np.asarray(values)
     if values.dtype.kind == "f":
         spread = values.size if laplace else math.sqrt(values.size)
-        grid = grid or Grid.for_scale(
+        grid = grid or BinaryGrid.for_scale(
             sensitivity * multiplier, sensitivity=sensitivity, coordinates=max(spread, 1), most=most
         )
         charge = grid.charged_l1 if laplace else grid.charged_l2
         multiples, steps = grid.quantise(values), charge(sensitivity, values.size)
     else:
-        grid = grid or Grid(0)
+        grid = grid or BinaryGrid(0)
         multiples, steps = _multiples(who, values), Fraction(sensitivity) / grid.step
     scale = _at_least(steps * Fraction(multiplier))
     total = _sum(multiples, draw(source, scale, multiples.size))
     unit = float(grid.step)
-    return Noised(grid.to_float(total), grid, scale * unit, float(steps) * unit, source.private)
+    return NoisyValues(grid.to_float(total), grid, scale * unit, float(steps) * unit, source.private)
 
 
 def _size(who: str, **field: Any) -> float:
     name = next(iter(field))
-    return noise.in_range(who, f"2^-400 <= {name} <= 2^400", 2.0**-400, 2.0**400, **field)
+    return integer_noise.in_range(who, f"2^-400 <= {name} <= 2^400", 2.0**-400, 2.0**400, **field)
 
 
 def _multiples(who: str, values: Any) -> Array:

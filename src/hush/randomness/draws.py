@@ -8,13 +8,11 @@ from __future__ import annotations
 
 import math
 from decimal import Context, Decimal
-from typing import Any, TypeAlias
 
 import numpy as np
 
+from hush.arrays import Array
 from hush.randomness.source import Source
-
-Array: TypeAlias = Any
 
 TWO_64 = 18446744073709551616.0
 CHUNK = 1 << 16

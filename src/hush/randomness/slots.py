@@ -11,14 +11,12 @@ import math
 from dataclasses import dataclass
 from fractions import Fraction
 from functools import cached_property
-from typing import Any, TypeAlias
 
 import numpy as np
 
+from hush.arrays import Array
 from hush.randomness import exact
 from hush.randomness.source import Source
-
-Array: TypeAlias = Any
 
 OPEN = 255
 """In the guide: the first 16 bits do not decide the slot."""

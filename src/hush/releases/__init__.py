@@ -1,23 +1,8 @@
 """Numbers from data: counts, sums, means and quantiles with secure noise, on all records or on a secret sample."""
 
-from hush.releases.exponential import Median, Quantile
-from hush.releases.found_bounds import Bounds
-from hush.releases.histogram import Histogram
-from hush.releases.many import Quantiles
-from hush.releases.noise_of_smooth import SmoothLaplace, SmoothNoise, SmoothStudent, smooth_noise
-from hush.releases.quantile_interval import QuantileInterval
-from hush.releases.query import Answer, OnSample, Query, Run
-from hush.releases.release import Interval, Release
-from hush.releases.sample import Sample, sample
-from hush.releases.sensitivity import (
-    global_sensitivity,
-    local_sensitivity,
-    sensitivity_at_distance,
-    sensitivity_chart,
-    smooth_sensitivity,
-)
-from hush.releases.short import count, histogram, mean, sum, variance
-from hush.releases.short_order import (
+from hush.releases.functions import count, histogram, mean, sum, variance
+from hush.releases.noise.smooth_noise import SmoothLaplace, SmoothNoise, SmoothStudent, smooth_noise
+from hush.releases.order_functions import (
     median,
     median_interval,
     private_bounds,
@@ -26,10 +11,25 @@ from hush.releases.short_order import (
     smooth_median,
     smooth_quantile,
 )
-from hush.releases.smoothed import SmoothMedian, SmoothQuantile
-from hush.releases.sums import Count, Mean, Sum
-from hush.releases.tables import Table, table
-from hush.releases.variance import Variance
+from hush.releases.query import Answer, OnSample, Query, Run
+from hush.releases.release import Interval, Release
+from hush.releases.sample import Sample, sample
+from hush.releases.statistics.found_bounds import Bounds
+from hush.releases.statistics.histograms import Histogram
+from hush.releases.statistics.many_quantiles import Quantiles
+from hush.releases.statistics.quantile import Median, Quantile
+from hush.releases.statistics.quantile_interval import QuantileInterval
+from hush.releases.statistics.sensitivity import (
+    global_sensitivity,
+    local_sensitivity,
+    sensitivity_at_distance,
+    sensitivity_chart,
+    smooth_sensitivity,
+)
+from hush.releases.statistics.smooth_quantile import SmoothMedian, SmoothQuantile
+from hush.releases.statistics.sums import Count, Mean, Sum
+from hush.releases.statistics.variances import Variance
+from hush.releases.tables.table import Table, table
 
 __all__ = [
     "Answer",

@@ -7,18 +7,18 @@ from dataclasses import dataclass, replace
 from functools import lru_cache
 from typing import TYPE_CHECKING, Any, ClassVar
 
+from hush.checks import number
 from hush.curves.relation import Relation
 from hush.errors import InvalidParameter, NotCovered
-from hush.mechanisms.checks import number
-from hush.mechanisms.fixed_size import FixedSize
 from hush.mechanisms.mechanism import Mechanism
-from hush.mechanisms.sampling import OneSample, Poisson, Scheme
+from hush.mechanisms.schemes.fixed_size import FixedSize
+from hush.mechanisms.schemes.scheme import OneSample, Poisson, Scheme
 from hush.randomness.source import Source, Words, source_or_secure
 from hush.releases.boundary import sealed
 from hush.releases.release import Interval, Release
 
 if TYPE_CHECKING:
-    from hush.releases.tables import Table
+    from hush.releases.tables.table import Table
 
 ANSWERED = "an answer that raises nothing (the fault is not told: it may show a record)"
 
@@ -99,7 +99,7 @@ class Query(ABC):
         False
         """
         from hush.releases.sample import Sample
-        from hush.releases.tables import as_table
+        from hush.releases.tables.table import as_table
 
         if isinstance(data, Sample):
             if source is not None:
@@ -160,7 +160,7 @@ class OnSample:
     ) -> Release:
         """Draw the sample, secretly, once; then the noisy answer on it."""
         from hush.releases.sample import Sample
-        from hush.releases.tables import as_table
+        from hush.releases.tables.table import as_table
 
         checked_confidence(confidence)
         table = as_table(data).of(column)

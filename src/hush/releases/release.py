@@ -6,8 +6,8 @@ from collections.abc import Callable
 from dataclasses import dataclass, field, replace
 from typing import TYPE_CHECKING, Any
 
+from hush.checks import number
 from hush.errors import InvalidParameter
-from hush.mechanisms.checks import number
 from hush.mechanisms.mechanism import Mechanism
 
 if TYPE_CHECKING:

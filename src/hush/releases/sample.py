@@ -7,12 +7,11 @@ from threading import Lock
 from typing import Any, NoReturn, TypeVar
 
 from hush.errors import InvalidParameter
-from hush.mechanisms.compose import Sequence
+from hush.mechanisms.combinators.compose import Sequence
 from hush.mechanisms.mechanism import Mechanism, require
-from hush.mechanisms.sampling import OneSample, UnequalPoisson
+from hush.mechanisms.schemes.scheme import OneSample, UnequalPoisson
 from hush.randomness.source import Source, source_or_secure, this_process
 from hush.releases.boundary import sealed
-from hush.releases.columns import NUMBERS
 from hush.releases.query import (
     Query,
     Run,
@@ -24,7 +23,8 @@ from hush.releases.query import (
     require_placed,
 )
 from hush.releases.release import Release
-from hush.releases.tables import Table, as_table
+from hush.releases.tables.columns import NUMBERS
+from hush.releases.tables.table import Table, as_table
 
 Result = TypeVar("Result")
 RAISES_NOTHING = "a function that raises nothing (the fault is not told: it may show a record; try it on public rows)"

@@ -6,14 +6,14 @@ import math
 from collections.abc import Callable
 from dataclasses import dataclass
 
+from hush.checks import delta_in_range, number
 from hush.curves.bound import Bound
 from hush.errors import InvalidParameter
-from hush.mechanisms.checks import delta_in_range, number
 from hush.mechanisms.mechanism import Mechanism
-from hush.mechanisms.sampling import OneSample
+from hush.mechanisms.schemes.scheme import OneSample
 from hush.questions.calibrate import calibrate
 from hush.releases.query import Query, by_unit, covered, rate_of
-from hush.releases.tables import Table
+from hush.releases.tables.table import Table
 
 MARGINS = (0.0, 1e-15, 1e-13, 1e-11, 1e-9, 1e-6)
 """How much is given away, at most, so that the certified epsilon stays within the target in spite of rounding."""

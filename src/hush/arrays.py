@@ -1,0 +1,7 @@
+"""One name for arrays of numbers."""
+
+from __future__ import annotations
+
+from typing import Any, TypeAlias
+
+Array: TypeAlias = Any

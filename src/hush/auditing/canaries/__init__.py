@@ -1,0 +1,1 @@
+"""Audits of one training run with many canaries."""

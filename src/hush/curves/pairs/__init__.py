@@ -1,0 +1,1 @@
+"""Dominating pairs: each kind, and what is made of them."""

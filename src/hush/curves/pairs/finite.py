@@ -1,0 +1,378 @@
+"""Pairs with finitely many values of the loss: discrete noise, randomized response, stated guarantees, tables."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+from fractions import Fraction
+from functools import cached_property
+
+import numpy as np
+
+from hush.arrays import Array
+from hush.curves.pairs.pair import Interval, Pair
+from hush.curves.renyi.curve import RenyiCurve
+from hush.curves.renyi.families import finite
+from hush.errors import InvalidParameter
+from hush.numerics.laws.law import UNIT, Law
+from hush.numerics.work import attempt, part, spend
+
+BLUR = 16 * UNIT
+SHORT, EXCESS = 1e-10, 1e-9
+"""How far the masses of a stated pair may be from 1: what rounding makes of them, and a table that was rounded up."""
+TABLE = 0.8
+"""Share of the work that is left for making a table; the rest is for composing it."""
+MOST_STEPS = 1_000_000
+"""Steps of a lattice from the least loss to the largest: a finer one is none."""
+
+
+@dataclass(frozen=True, eq=False)
+class FinitePair(Pair):
+    """Finite losses with their P-mass (Q-mass is e^{-loss} of it), P-mass at +infinity and Q-mass at -infinity."""
+
+    losses: Array
+    """Increasing."""
+    mass: Array
+    at_infinity: float = 0.0
+    at_minus_infinity: float = 0.0
+    lattice: float | None = None
+    blur: float = 0.0
+    """Relative rounding error of the losses; 0 where they are what was stated."""
+    cut: bool = False  # type: ignore[assignment]
+    """Whether the mass at infinity stands for the end of a table."""
+
+    @property
+    def key(self) -> tuple[object, ...]:
+        """What makes two finite pairs equal."""
+        return self.losses.tobytes(), self.mass.tobytes(), self.at_infinity, self.at_minus_infinity
+
+    def __eq__(self, other: object) -> bool:
+        return isinstance(other, FinitePair) and self.key == other.key
+
+    def __hash__(self) -> int:
+        return hash(self.key)
+
+    @classmethod
+    def of(cls, p: Sequence[float] | Array, q: Sequence[float] | Array) -> FinitePair:
+        """From the probabilities of each outcome under P and under Q.
+
+        >>> pair = FinitePair.of([0.75, 0.25], [0.25, 0.75])
+        >>> round(pair.epsilon(math.log(0.5))[1], 12)
+        0.0
+        """
+        p, q = np.asarray(p, dtype=float), np.asarray(q, dtype=float)
+        both = (p > 0) & (q > 0)
+        return cls._sorted(
+            _log_ratio(p[both], q[both]), p[both], float(p[q == 0].sum()), float(q[p == 0].sum()), blur=BLUR
+        )
+
+    @classmethod
+    def _sorted(
+        cls, losses: Array, mass: Array, top: float, bottom: float, blur: float = 0.0, cut: bool = False
+    ) -> FinitePair:
+        order = np.argsort(losses, kind="stable")
+        losses, mass = losses[order], mass[order]
+        return cls(losses, mass, top, bottom, _lattice(losses), blur, cut)
+
+    @classmethod
+    def from_profile(cls, epsilons: Array, deltas: Array) -> FinitePair:
+        """The pair whose profile joins the points (e^epsilon, delta) by lines: an upper bound on any convex one.
+
+        Left of the points it runs to (0, 1); right of them it stays level (mass at +infinity).
+        """
+        epsilons = np.asarray(epsilons, dtype=float)
+        deltas = np.minimum.accumulate(np.asarray(deltas, dtype=float))
+        # what exceeds max(1 - t, 0), and differences of t as such: the slopes of near points keep their digits
+        excess = np.maximum(deltas + np.expm1(np.minimum(epsilons, 0.0)), 0.0)
+        spend(100 * len(epsilons))
+        hull: list[int] = []
+        for k in range(len(epsilons)):
+            while hull and _turns_down(epsilons, excess, [*hull[-2:], k]):
+                hull.pop()
+            hull.append(k)
+        epsilons, excess = epsilons[hull], excess[hull]
+        rise, kink = _chords(epsilons, excess)
+        t, bend = np.exp(epsilons), np.diff(np.append(rise, 0.0)) - np.diff(np.append(kink, 0.0))
+        mass = np.maximum(bend, 0.0) * t
+        keep = mass > 0
+        top, bottom = float(deltas[hull[-1]]), max(0.0, float(rise[0] + 1 - kink[0]))
+        return cls._sorted(epsilons[keep], mass[keep], top, bottom)
+
+    def checked(self) -> FinitePair:
+        """Finite losses in order with masses above 0, of total 1 under P and under Q, on the lattice that is named."""
+        losses, mass = np.asarray(self.losses, dtype=float), np.asarray(self.mass, dtype=float)
+        if losses.shape != mass.shape or losses.ndim != 1 or not np.all(np.isfinite(losses)):
+            raise InvalidParameter("A finite pair", "finite losses, each with its mass", losses=losses.shape)
+        if not np.all(np.diff(losses) >= 0):
+            raise InvalidParameter("A finite pair", "losses in increasing order", losses=len(losses))
+        ends = (self.at_infinity, self.at_minus_infinity)
+        if not (np.all(mass > 0) and all(end >= 0 for end in ends)):
+            raise InvalidParameter("A finite pair", "masses above 0", least=float(min([*mass.tolist(), *ends])))
+        with np.errstate(over="ignore"):
+            totals = (("P", float(mass.sum()) + ends[0]), ("Q", float(self.q_mass.sum()) + ends[1]))
+        for side, total in totals:
+            if not -SHORT < total - 1 < EXCESS:
+                raise InvalidParameter("A finite pair", f"masses that sum to 1 under {side}", total=total)
+        if self.lattice is not None and not _on_lattice(losses, self.lattice):
+            rule = f"losses on the lattice that is given, at most {MOST_STEPS} steps apart"
+            raise InvalidParameter("A finite pair", rule, lattice=self.lattice)
+        return self
+
+    @property
+    def infinite(self) -> float:
+        return self.at_infinity
+
+    @cached_property
+    def q_mass(self) -> Array:
+        """Q-mass of each finite loss."""
+        return np.exp(self._log_q)
+
+    @cached_property
+    def _log_q(self) -> Array:
+        return np.log(np.maximum(self.mass, math.ulp(0.0))) - self.losses
+
+    def mix(self, rate: float) -> FinitePair:
+        if rate == 1:
+            return self
+        growth = rate * np.expm1(np.minimum(self.losses, 700.0))
+        losses = np.where(
+            self.losses > 600,
+            np.logaddexp(math.log1p(-rate), math.log(rate) + self.losses) if rate > 0 else 0.0,
+            np.log1p(np.minimum(growth, 1e300)),
+        )
+        mass = rate * self.mass + (1 - rate) * self.q_mass
+        if self.at_minus_infinity > 0 and rate < 1:
+            losses = np.append(losses, math.log1p(-rate))
+            mass = np.append(mass, (1 - rate) * self.at_minus_infinity)
+        # relative errors of the losses grow by at most 1 + loss: the mixed one may be like the exponential of it
+        blur = BLUR + self.blur * (1 + float(np.abs(self.losses).max(initial=0.0)))
+        return self._sorted(losses, mass, rate * self.at_infinity, 0.0, blur, self.cut)
+
+    def mix_both(self, rate: float) -> Pair:
+        """The upper half of the mix, its mirror, and what is left at loss 0."""
+        mixed = self.mix(rate)
+        up = mixed.losses > 0
+        losses, mass, mirror = mixed.losses[up], mixed.mass[up], mixed.q_mass[up]
+        rest = 1 - mixed.at_infinity - float(mass.sum()) - float(mirror.sum())
+        if rate == 1 or rest < 0:  # the two halves do not fit together: not a symmetric pair
+            return super().mix_both(rate)
+        return FinitePair(
+            np.concatenate([-losses[::-1], [0.0], losses]),
+            np.concatenate([mirror[::-1], [max(rest, 1e-300)], mass]),
+            mixed.at_infinity,
+            mixed.at_infinity,
+            blur=mixed.blur,
+            cut=self.cut,
+        )
+
+    def swap(self) -> FinitePair:
+        """(Q, P); a mirror image that differs by rounding alone is the pair itself."""
+        losses, mass = -self.losses[::-1], self.q_mass[::-1].copy()
+        if self._mirrors(losses, mass):
+            return self
+        top, bottom = self.at_minus_infinity, self.at_infinity
+        return FinitePair(losses, mass, top, bottom, self.lattice, self.blur, self.cut)
+
+    def _mirrors(self, losses: Array, mass: Array) -> bool:
+        """Whether these losses and masses are its own, but for rounding."""
+        near = UNIT * 16 * (1 + float(np.abs(losses).max(initial=0.0)))
+        if abs(self.at_infinity - self.at_minus_infinity) > near * self.at_infinity:
+            return False
+        own, other = _merged(self.losses, self.mass), _merged(losses, mass)
+        return (
+            len(own[0]) == len(other[0])
+            and np.allclose(own[0], other[0], rtol=near, atol=4 * UNIT)
+            and np.allclose(own[1], other[1], rtol=near, atol=0.0)
+        )
+
+    @property
+    def written_loss(self) -> Fraction | None:
+        return None if self.blur or not len(self.losses) else Fraction(repr(float(self.losses[-1])))
+
+    @property
+    def written_infinite(self) -> Fraction | None:
+        return None if self.blur else Fraction(repr(float(self.at_infinity)))
+
+    def law(self) -> Law:
+        rest = 1 - self.at_infinity
+        discount = max(math.log(max(float(self.q_mass.sum()), 1e-300) / rest), 0.0) if rest > 0 else 0.0
+        if discount < 1e-12:
+            discount = 0.0
+        losses, mass = _merged(self.losses, self.mass / rest)
+        return Law(
+            losses, mass, (), self.lattice or _lattice(losses), float(losses[0]) if len(losses) else 0.0, discount
+        )
+
+    def curve(self) -> RenyiCurve:
+        if self.at_infinity > 0:
+            return RenyiCurve.constant(math.inf)
+        totals = float(self.mass.sum()), float(self.q_mass.sum()) + self.at_minus_infinity
+        if max(abs(total - 1) for total in totals) > 1e-12:  # a table that was rounded up: its law says by how much
+            return super().curve()
+        return finite(self.losses, self._log_q, self.at_minus_infinity, self.blur)
+
+    def log_absolute_chi(self, orders: Array) -> Array:
+        if self.at_infinity > 0:
+            return np.full(len(orders), math.inf)
+        with np.errstate(divide="ignore"):
+            size = np.append(np.log(np.abs(np.expm1(self.losses))), 0.0)
+            log_q = np.log(np.append(self.q_mass, self.at_minus_infinity))
+        orders = np.asarray(orders, dtype=float)[:, None]
+        total = np.logaddexp.reduce(log_q + orders * size, axis=1)
+        worst = float(np.abs(size[np.isfinite(size)]).max())
+        return total + (8 * UNIT + self.blur) * (4 + orders[:, 0] * (1 + worst))
+
+    def log_delta(self, epsilon: float, tolerance: float = 1e-9) -> Interval:
+        spend(6 * len(self.losses))
+        ends = []
+        for side in (-1, 1):
+            gap = self.losses + side * self.blur * np.abs(self.losses) - epsilon
+            past = gap > 0
+            if not past.any():
+                ends.append(math.log(self.at_infinity) if self.at_infinity > 0 else -math.inf)
+                continue
+            value = self.at_infinity + float((self.mass[past] * -np.expm1(-gap[past])).sum())
+            rounding = UNIT * (8 + float((self.mass[past] * (np.abs(self.losses[past]) + abs(epsilon))).sum()) / value)
+            ends.append(math.log(value) + side * min(8 * rounding, 1.0))
+        high = min(ends[1], 0.0)
+        return min(ends[0], high), high
+
+    @property
+    def max_loss(self) -> float:
+        if self.at_infinity:
+            return math.inf
+        return float((self.losses + self.blur * np.abs(self.losses)).max(initial=0.0))
+
+    def tails(self, losses: Array) -> tuple[Array, Array, Array, Array]:
+        spend(8 * len(losses))
+        index = np.searchsorted(self.losses, losses, side="right")
+        p_up, q_up, p_down, q_down = (sums[index] for sums in self._sums)
+        return p_up, q_up, p_down, q_down
+
+    @cached_property
+    def _sums(self) -> tuple[Array, Array, Array, Array]:
+        """P- and Q-mass past each loss, and up to it."""
+        p, q = self.mass, self.q_mass
+        return (
+            np.append(np.cumsum(p[::-1])[::-1], 0.0) + self.at_infinity,
+            np.append(np.cumsum(q[::-1])[::-1], 0.0),
+            np.concatenate([[0.0], np.cumsum(p)]),
+            np.concatenate([[0.0], np.cumsum(q)]) + self.at_minus_infinity,
+        )
+
+
+def sampled(delta: Callable[[float], float], epsilons: Array) -> Array:
+    """Upper bounds at these epsilons, from coarse to fine: where its share of the work is done, the rest is left at 1.
+
+    A point at 1 lies above the line that joins its neighbours, so it does not matter: the table is coarser, not wrong.
+    """
+    found = np.ones(len(epsilons))
+    apart = 1 << max(len(epsilons) - 1, 1).bit_length()
+    first = [len(epsilons) - 1, 0]
+    order = dict.fromkeys(
+        [*first, *(k for e in range(apart.bit_length()) for k in range(0, len(epsilons), apart >> e))]
+    )
+    with part(TABLE):
+        for k in order:
+            found[k] = attempt(lambda e=float(epsilons[k]): delta(e), 1.0)
+    return found
+
+
+def _log_ratio(p: Array, q: Array) -> Array:
+    """log(p/q) of numbers above 0, each within a few roundings of itself, as `BLUR` says.
+
+    Near 1 the difference is exact (Sterbenz). Else the quotient has one rounding; where that is past all floats, or so
+    small that it loses digits, the logarithms are far apart, and their difference keeps its own.
+    """
+    with np.errstate(over="ignore"):
+        ratio, quotient = (p - q) / q, p / q
+    far = ~((quotient > 1e-300) & (quotient < 1e300))
+    logs = np.where(far, np.log(p) - np.log(q), np.log(np.where(far, 1.0, quotient)))
+    return np.where(np.abs(ratio) < 0.5, np.log1p(np.clip(ratio, -0.9, 0.9)), logs)
+
+
+def _on_lattice(losses: Array, lattice: float) -> bool:
+    if not 0 < lattice < math.inf or (len(losses) and not (losses[-1] - losses[0]) / lattice <= MOST_STEPS):
+        return False
+    steps = (losses - losses[:1]) / lattice
+    return bool(np.all(np.abs(steps - np.rint(steps)) <= 1e-9))
+
+
+CERTAIN_LOSS = FinitePair(np.empty(0), np.empty(0), 1.0, 1.0)
+"""The pair that hides nothing."""
+
+
+def _lattice(losses: Array) -> float | None:
+    """The step of the lattice on which one or two different losses lie."""
+    if len(losses) == 1:
+        return 1.0
+    return float(losses[1] - losses[0]) if len(losses) == 2 and losses[1] > losses[0] else None
+
+
+def _merged(losses: Array, mass: Array) -> tuple[Array, Array]:
+    """Of increasing losses, those that differ by rounding alone as one."""
+    first = np.append(True, np.diff(losses) > 4 * UNIT * np.abs(losses[1:]))[: len(losses)]
+    return losses[first], np.add.reduceat(mass, np.flatnonzero(first)) if len(mass) else mass
+
+
+def _chords(epsilons: Array, excess: Array) -> tuple[Array, Array]:
+    """Slopes in t = e^epsilon of the excess and of -max(1 - t, 0): from (0, 1) to the first point, and between them."""
+    low, gap = epsilons[:-1], np.exp(epsilons[1:]) * -np.expm1(-np.diff(epsilons))  # the other way round overflows
+    kink = np.where(epsilons[1:] <= 0, 1.0, np.where(low >= 0, 0.0, -np.expm1(np.minimum(low, 0.0)) / gap))
+    first = math.exp(float(epsilons[0]))
+    return (
+        np.append(excess[0] / first, np.diff(excess) / gap),
+        np.append(1.0 if epsilons[0] <= 0 else 1 / first, kink),
+    )
+
+
+def _turns_down(epsilons: Array, excess: Array, points: list[int]) -> bool:
+    """Whether the profile's polygon is not convex at the last but one of these points."""
+    rise, kink = _chords(epsilons[points], excess[points])
+    return bool((rise[-1] - rise[-2]) - (kink[-1] - kink[-2]) <= 0)
+
+
+def stated_points(epsilons: Sequence[float], deltas: Sequence[float]) -> FinitePair:
+    """The worst pair that is (eps_i, delta_i)-DP for all i, in both directions.
+
+    For one point it is the pair of Kairouz, Oh, Viswanath 2015: masses delta at the infinities, the rest at +-eps.
+    For several the trade-off curve is the largest of theirs (Dong, Roth, Su 2022, Prop. 2.3), here as a profile:
+    delta(-eps) = 1 - e^{-eps}(1 - delta(eps)) mirrors each point.
+
+    >>> pair = stated_points([1.0], [1e-3])
+    >>> pair.at_infinity, round(math.exp(pair.log_delta(1.0)[1]), 12)
+    (0.001, 0.001)
+    """
+    points: dict[float, float] = {}
+    for epsilon, delta in zip(epsilons, deltas, strict=True):
+        if delta >= 1:  # says nothing
+            continue
+        points[epsilon] = min(points.get(epsilon, 1.0), delta)
+        mirror = -math.expm1(-epsilon) + math.exp(-epsilon) * delta
+        points[-epsilon] = min(points.get(-epsilon, 1.0), mirror)
+    if not points:
+        return CERTAIN_LOSS
+    if len(points) == 2:
+        epsilon, delta = max(points), points[max(points)]
+        if epsilon > 0:
+            high = (1 - delta) / (1 + math.exp(-epsilon))
+            low = (1 - delta) * math.exp(-epsilon) / (1 + math.exp(-epsilon))
+            return FinitePair(np.array([-epsilon, epsilon]), np.array([low, high]), delta, delta, 2 * epsilon)
+    if max(points) == 0:
+        delta = points[0.0]
+        return FinitePair(np.zeros(1), np.array([1 - delta]), delta, delta, 1.0)
+    ordered = np.array(sorted(points))
+    return _mirrored(FinitePair.from_profile(ordered, np.array([points[e] for e in ordered])))
+
+
+def _mirrored(pair: FinitePair) -> FinitePair:
+    """A pair that is its own swap, made anew of its losses above 0: the others are differences of near numbers."""
+    above = pair.losses > 0
+    losses, mass, level = pair.losses[above], pair.mass[above], pair.losses == 0
+    return FinitePair._sorted(
+        np.concatenate([-losses[::-1], pair.losses[level], losses]),
+        np.concatenate([(mass * np.exp(-losses))[::-1], pair.mass[level], mass]),
+        pair.at_infinity,
+        pair.at_infinity,
+    )

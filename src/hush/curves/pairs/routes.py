@@ -1,0 +1,250 @@
+"""Ways from the laws of several losses to delta(epsilon) of their sum; each answers with a certified interval."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable
+from dataclasses import dataclass
+from functools import cached_property
+from typing import Protocol
+
+import numpy as np
+
+from hush.arrays import Array
+from hush.curves.pairs.finite import FinitePair
+from hush.curves.pairs.pair import Interval, Pair
+from hush.numerics.engines import contour, direct, grid
+from hush.numerics.engines.saddle import Orders, best_orders, markov_exponent
+from hush.numerics.laws.law import Law
+from hush.numerics.roots import decreasing_root
+
+QUICK, FULL = (1 << 13, 1 << 16), (1 << 18,)
+"""Lattice sizes that the grid tries in turn, at first and at last."""
+
+Laws = tuple[tuple[Law, int], ...]
+Parts = tuple[tuple[Pair, int], ...]
+
+
+class Route(Protocol):
+    """One engine with its problem; the losses are taken to be finite."""
+
+    @property
+    def name(self) -> str: ...
+
+    def log_delta(self, epsilon: float, tolerance: float) -> Interval: ...
+
+    def epsilon(self, log_delta: float, tolerance: float, floor: float = 0.0) -> Interval: ...
+
+
+@dataclass(frozen=True)
+class ContourRoute:
+    """One line integral of the moments."""
+
+    laws: Laws
+    name: str = "contour"
+
+    def log_delta(self, epsilon: float, tolerance: float) -> Interval:
+        low, high = contour.log_delta_bounds(self.laws, epsilon, tolerance)
+        for _ in range(3):
+            laws = self._without_tails(high + math.log(1e-2 * tolerance))
+            if high - low <= tolerance or laws == self.laws:
+                break
+            a, b = contour.log_delta_bounds(laws, epsilon, tolerance)
+            low, high = max(low, a), min(high, b)
+        return low, high
+
+    def epsilon(self, log_delta: float, tolerance: float, floor: float = 0.0) -> Interval:
+        low, high = contour.epsilon_bounds(self.laws, log_delta, tolerance, floor)
+        if high <= floor or high - low <= tolerance * high < math.inf:
+            return low, high
+        laws = self._without_tails(log_delta + math.log(1e-3 * tolerance))
+        a, b = contour.epsilon_bounds(laws, log_delta, tolerance, floor) if laws != self.laws else (low, high)
+        return max(low, a), min(high, b)
+
+    def refine_log_delta(self, epsilon: float, tolerance: float, low: float) -> Interval:
+        """The same where a lower bound is known that may be near."""
+        return contour.log_delta_bounds(self.laws, epsilon, max(tolerance, 1e-5), hint=low)
+
+    def refine_epsilon(self, log_delta: float, tolerance: float, low: float) -> Interval:
+        """The same near a lower bound, or else where it would be if the sum were normal."""
+        mean = sum(n * float(law.cumulants(np.array([1e-6]), 10 + math.log(n))[1][0]) for law, n in self.laws)
+        near = low or mean + math.sqrt(4 * max(mean, 1e-18) * max(-log_delta, 1.0))
+        return contour.epsilon_bounds(self.laws, log_delta, max(tolerance, 1e-5), hint=near)
+
+    def _without_tails(self, log_mass: float) -> Laws:
+        """Without losses so large that all of them have this P-mass: they would rule the moments for nothing."""
+        count = sum(n for _, n in self.laws)
+        return tuple((law.without_tail(log_mass - math.log(count)), n) for law, n in self.laws)
+
+
+@dataclass(frozen=True)
+class GridRoute:
+    """Losses on a lattice, on ever finer ones until the tolerance is met or the lattice is full."""
+
+    parts: Parts
+    laws: Laws
+    sizes: tuple[int, ...] = QUICK + FULL
+    name: str = "grid"
+
+    def log_delta(self, epsilon: float, tolerance: float) -> Interval:
+        orders, best = best_orders(self.laws, epsilon=epsilon)
+        tilt = float(orders.c[best])
+        guess = min(float((orders.exponent() - orders.c * epsilon).min()), 0.0)
+        low, high = -math.inf, 0.0
+        for size in self.sizes:
+            a, b = grid.bracket(self._sources, size, tilt, guess - 20).log_delta(epsilon)
+            low, high = max(low, a), min(high, b)
+            if high - low <= tolerance:
+                break
+        return low, high
+
+    def epsilon(self, log_delta: float, tolerance: float, floor: float = 0.0) -> Interval:
+        orders, best = best_orders(self.laws, log_delta=log_delta)
+        tilt = float(orders.c[best])
+        limit = max(float(orders.objective(None, log_delta)[best]), 1e-3)
+        low, high = 0.0, math.inf
+        for size in self.sizes:
+            found = grid.bracket(self._sources, size, tilt, log_delta - 14)
+            width = 1e-3 * tolerance
+            high = min(high, _root(lambda e, f=found.upper: f.log_delta(e, 1) - log_delta, limit, width))
+            lower = lambda e, f=found.lower: f.log_delta(e, -1) - log_delta  # noqa: E731
+            low = max(low, _root_below(lower, high, 0.1 / tilt, width))
+            if high - low <= tolerance * high < math.inf:
+                break
+        return low, high
+
+    def bracket(self, size: int, log_delta: float) -> grid.Bracket:
+        """Lattice laws from both sides that serve near this delta."""
+        orders, best = best_orders(self.laws, log_delta=log_delta)
+        return grid.bracket(self._sources, size, float(orders.c[best]), log_delta - 14)
+
+    @cached_property
+    def _sources(self) -> list[grid.LossSource]:
+        return [_source(pair, n) for pair, n in self.parts]
+
+
+@dataclass(frozen=True)
+class DirectRoute:
+    """Few losses on a lattice, convolved term by term: for tails that no tilt can follow."""
+
+    parts: Parts
+    name: str = "grid, direct"
+
+    @property
+    def sizes(self) -> tuple[int, ...]:
+        """Lattice sizes to try: the last costs less than half a second, and its dot products no second thread."""
+        products = sum(2 * n.bit_length() - 1 for _, n in self.parts)
+        return 1 << 9, 1 << 11, min(int(30_000 / math.sqrt(products)), 9_000)
+
+    def log_delta(self, epsilon: float, tolerance: float) -> Interval:
+        low, high = -math.inf, 0.0
+        for size in self.sizes:
+            a, b = direct.direct_bracket(self._sources, size, -690.0, epsilon).log_delta(epsilon)
+            low, high = max(low, a), min(high, b)
+            if high - low <= tolerance:
+                break
+        return low, high
+
+    def epsilon(self, log_delta: float, tolerance: float, floor: float = 0.0) -> Interval:
+        low, high = 0.0, math.inf
+        for size in self.sizes:
+            for _ in range(8):
+                ceiling = high
+                a, b = self._at(size, log_delta, 1e-3 * tolerance, ceiling)
+                low, high = max(low, a), min(high, b)
+                if high - low <= tolerance * high < math.inf:
+                    return low, high
+                if not high < 0.7 * ceiling:
+                    break
+        return low, high
+
+    def _at(self, size: int, log_delta: float, width: float, ceiling: float) -> Interval:
+        found = direct.direct_bracket(self._sources, size, log_delta - 14, ceiling)
+        limit = min(ceiling, 1.0)
+        high = min(_root(lambda e: found.upper.log_delta(e, 1) - log_delta, limit, width), ceiling)
+        return _root_below(lambda e: found.lower.log_delta(e, -1) - log_delta, high, 1e-3 * high, width), high
+
+    @cached_property
+    def _sources(self) -> list[grid.LossSource]:
+        return [_source(pair, n) for pair, n in self.parts]
+
+
+@dataclass(frozen=True)
+class RenyiRoute:
+    """Markov's inequality at the best order: Canonne, Kamath, Steinke 2020, Prop. 12. An upper bound only."""
+
+    laws: Laws
+    name: str = "Rényi"
+
+    def log_delta(self, epsilon: float, tolerance: float) -> Interval:
+        orders, best = best_orders(self.laws, epsilon=epsilon)
+        return -math.inf, min(0.0, *(self._exponent(c) - c * epsilon for c in self._near(orders, best)))
+
+    def epsilon(self, log_delta: float, tolerance: float, floor: float = 0.0) -> Interval:
+        orders, best = best_orders(self.laws, log_delta=log_delta)
+        return 0.0, max(min((self._exponent(c) - log_delta) / c for c in self._near(orders, best)), 0.0)
+
+    def _exponent(self, c: float) -> float:
+        return markov_exponent(self.laws, c)
+
+    def _near(self, orders: Orders, best: int) -> list[float]:
+        """Orders about the best one; where a moment there takes too much work, ever lower ones."""
+        near = [float(c) for c in orders.c[max(best - 1, 0) : best + 2]]
+        return near + [near[0] * 2.0**-k for k in range(1, 40, 3)]
+
+
+def _source(pair: Pair, times: int) -> grid.LossSource:
+    """The loss given that it is finite, with its atoms apart."""
+    law = pair.law()
+    if not law.pieces:
+        return grid.LossSource(None, law.losses, law.masses, times, law.lattice)
+    whole = _finite_tails(pair) if pair.infinite else pair.tails
+    if not len(law.losses):
+        return grid.LossSource(whole, law.losses, law.masses, times)
+    order = np.argsort(law.losses)
+    atoms = FinitePair(law.losses[order], law.masses[order])
+
+    def tails(losses: Array) -> tuple[Array, Array, Array, Array]:
+        pairs = zip(whole(losses), atoms.tails(losses), strict=True)
+        p_up, q_up, p_down, q_down = (np.maximum(whole - part, 0.0) for whole, part in pairs)
+        return p_up, q_up, p_down, q_down
+
+    return grid.LossSource(tails, law.losses, law.masses, times)
+
+
+def _finite_tails(pair: Pair) -> grid.Tails:
+    """Tails of the loss given, under P, that it is finite; what Q has where P has nothing is left out."""
+    p_top, _, _, q_bottom = (float(part[place]) for part, place in zip(pair.tails(ENDS), (1, 0, 0, 0), strict=True))
+
+    def tails(losses: Array) -> tuple[Array, Array, Array, Array]:
+        p_up, q_up, p_down, q_down = pair.tails(losses)
+        return tuple(x / (1 - p_top) for x in (np.maximum(p_up - p_top, 0.0), q_up, p_down, q_down - q_bottom))
+
+    return tails
+
+
+ENDS = np.array([-1e300, 1e300])
+
+
+def _root(excess: Callable[[float], float], limit: float, width: float) -> float:
+    """A point from which on the decreasing excess is not above 0."""
+    if excess(0.0) <= 0:
+        return 0.0
+    high = max(limit, 1e-9)
+    while excess(high) > 0 and high < 1e12:
+        high *= 2
+    return decreasing_root(excess, 0.0, high, width)[1] if excess(high) <= 0 else math.inf
+
+
+def _root_below(excess: Callable[[float], float], high: float, reach: float, width: float) -> float:
+    """A point below high at which the excess is above 0, as high as can be found; 0 where there is none.
+
+    A lower bound made at one tilt says nothing far from there, so the search widens downwards from high.
+    """
+    if not 0 < high < math.inf:
+        return 0.0
+    while excess(low := max(high - reach, 0.0)) <= 0:
+        if low == 0:
+            return 0.0
+        reach *= 2
+    return decreasing_root(excess, low, high, width)[0] if excess(high) <= 0 else high

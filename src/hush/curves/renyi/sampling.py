@@ -1,0 +1,233 @@
+"""Sampling of a mechanism that is known only by its Rényi curve: one theorem, one function.
+
+Each theorem speaks of whole orders >= 2; between them (order - 1) * divergence is convex, which serves upper bounds
+(van Erven, Harremoës 2014, Thm 11), while a lower bound takes the order below. No upper bound is above the unsampled
+curve. At infinite order, and past the reach of a curve, only the unsampled curve and the max divergence are left.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable
+from dataclasses import replace
+from typing import TYPE_CHECKING
+
+import numpy as np
+
+from hush.arrays import Array
+from hush.curves.renyi.curve import ZERO, RenyiCurve
+from hush.errors import InvalidParameter, NotCovered
+from hush.numerics.laws.law import UNIT
+from hush.numerics.special.binomial_coefficients import log_binomial_sums
+
+if TYPE_CHECKING:
+    from hush.curves.pairs.pair import Pair
+
+Terms = Callable[[Array], tuple[Array, Array]]
+"""Whole numbers 2, 3, ... to the logarithms of a theorem's terms, and bounds on their rounding errors."""
+
+
+def without_replacement(curve: RenyiCurve, rate: float) -> RenyiCurve:
+    """A sample of fixed size, replace-one (Wang, Balle, Kasiviswanathan 2019, Thm 9); rate is its share of the data.
+
+    The curve must hold for replace-one.
+
+    >>> without_replacement(RenyiCurve.linear(0.02), 0.001)([4, 128])
+    array([3.29493...e-07, 1.67111...e-05])
+    """
+    rate = _rate("without_replacement", rate)
+    return _upper(curve, rate, lambda j: generic_terms(curve, j), 0.0)
+
+
+def generic_terms(curve: RenyiCurve, j: Array) -> tuple[Array, Array]:
+    """log of what bounds ternary |chi|^j in Thm 9: e^{(j-1) eps(j)} min{2, (e^{eps(inf)}-1)^j}, with its case j = 2."""
+    top = curve(math.inf)
+    growth = (j - 1) * curve(j)
+    log_spread = math.log(math.expm1(min(top, 700.0))) if top > 0 else -math.inf
+    with np.errstate(invalid="ignore"):
+        terms = growth + np.minimum(math.log(2), j * log_spread)
+        small = growth[j == 2]
+        terms[j == 2] = np.minimum(terms[j == 2], math.log(4) + _log_expm1(small))
+    terms = np.where(growth == 0, -math.inf, terms)
+    return terms, 8 * UNIT * (1 + np.abs(terms) + growth + (j * abs(log_spread) if top > 0 else 0.0))
+
+
+def without_replacement_pair(pair: Pair, rate: float) -> RenyiCurve:
+    """A sample of fixed size, replace-one, where one pair is worst for every order (Wang et al. 2019, Thm 27).
+
+    A dominating pair bounds |chi|^j of all neighbours, since that is an f-divergence; ternary |chi|^j is at most four
+    times the binary one, and the sample multiplies it by rate^j. Terms of the general theorem are used where smaller.
+
+    >>> from hush.curves.pairs.normal import NormalPair
+    >>> without_replacement_pair(NormalPair.shifted(0.2), 0.001)(128)
+    1.0...e-05
+    """
+    rate = _rate("without_replacement_pair", rate)
+    curve = replace(pair.curve(), reach=min(pair.curve().reach, 2000))
+
+    def terms(j: Array) -> tuple[Array, Array]:
+        values, errors = generic_terms(curve, j)
+        own = math.log(4) + pair.log_absolute_chi(j)
+        return np.where(own < values, own, values), np.where(own < values, 8 * UNIT, errors)
+
+    return _upper(curve, rate, terms, 0.0)
+
+
+def without_replacement_lower(curve: RenyiCurve, rate: float) -> RenyiCurve:
+    """What a sample of fixed size cannot beat, replace-one (Wang, Balle, Kasiviswanathan 2019, Prop. 11).
+
+    It needs one pair of neighbours, alike but for one record, that attains the curve at every order: a declaration.
+
+    >>> curve = RenyiCurve.linear(0.02).declaring(attained=True)
+    >>> without_replacement_lower(curve, 0.001)(2)
+    4.0810...e-08
+    """
+    rate = _rate("without_replacement_lower", rate)
+    if not curve.attained:
+        raise NotCovered(
+            "a lower bound for a sampled Rényi curve needs a mechanism that declares one pair of neighbours "
+            "attaining its curve at every order; without it 0 is the lower bound"
+        )
+
+    def moments(n: Array) -> Array:
+        # the curve itself may be rounded up by 1e-12 of itself
+        return _binomial_moments(curve, rate, n, np.zeros(1), -1, 1e-12)
+
+    def bound(orders: Array) -> Array:
+        n = np.minimum(np.floor(orders), curve.reach)
+        values = np.zeros(len(orders))
+        real = n >= 2
+        values[real] = _at_whole(moments, n[real]) / (n[real] - 1)
+        return values
+
+    if rate in (0.0, 1.0):
+        return curve if rate else ZERO
+    return RenyiCurve.proven(bound)
+
+
+def poisson(curve: RenyiCurve, rate: float) -> RenyiCurve:
+    """Poisson sampling, add or remove one record (Zhu, Wang 2019, Thm 5): any mechanism; terms past the second times 3.
+
+    The curve must hold in both directions.
+
+    >>> poisson(RenyiCurve.linear(0.02), 0.1)(3)
+    0.001739162...
+    """
+    return _poisson("poisson", curve, rate, math.log(3))
+
+
+def poisson_mirrored(curve: RenyiCurve, rate: float) -> RenyiCurve:
+    """Poisson sampling, add or remove one record, without the factor 3 (Zhu, Wang 2019, the tight case of Thm 5).
+
+    It needs odd Pearson-Vajda divergences that are not negative. A mechanism declares it by `mirrored`: any two
+    neighbouring outputs are mirror images of each other (symmetric additive noise, randomized response).
+
+    >>> poisson_mirrored(RenyiCurve.linear(0.02).declaring(mirrored=True), 0.1)(3)
+    0.000614316...
+    """
+    if not curve.mirrored:
+        raise NotCovered(
+            "Poisson sampling without the factor 3 needs odd Pearson-Vajda divergences >= 0: a mechanism whose "
+            "neighbouring outputs mirror each other declares that; `poisson` covers all others"
+        )
+    return _poisson("poisson_mirrored", curve, rate, 0.0)
+
+
+def max_divergence(curve: RenyiCurve, rate: float) -> RenyiCurve:
+    """Any of these samples makes pure epsilon into log(1 + rate (e^epsilon - 1)) (Balle, Barthe, Gaboardi 2018, Thm 8).
+
+    >>> max_divergence(RenyiCurve.constant(1.0), 0.01)(5)
+    0.017036863...
+    """
+    rate = _rate("max_divergence", rate)
+    top = curve(math.inf)
+    if rate in (0.0, 1.0):
+        return RenyiCurve.constant(top if rate else 0.0)
+    grown = math.log(rate) + top if top > 700 else math.log1p(rate * math.expm1(top))
+    return RenyiCurve.constant(grown * (1 + 4 * UNIT))
+
+
+def poisson_sample(curve: RenyiCurve, rate: float) -> RenyiCurve:
+    """The best of the theorems on Poisson sampling that cover the curve."""
+    theorem = poisson_mirrored if curve.mirrored else poisson
+    return RenyiCurve.least([theorem(curve, rate), max_divergence(curve, rate)])
+
+
+def _poisson(who: str, curve: RenyiCurve, rate: float, log_factor: float) -> RenyiCurve:
+    rate = _rate(who, rate)
+    if rate in (0.0, 1.0):
+        return curve if rate else ZERO
+
+    def moments(n: Array) -> Array:
+        return _binomial_moments(curve, rate, n, np.array([0.0, log_factor]), 1, 0.0)
+
+    return _between(curve, moments)
+
+
+def _binomial_moments(curve: RenyiCurve, rate: float, n: Array, log_factors: Array, side: int, deflate: float) -> Array:
+    """log of sum_j Bin(n, rate)(j) f_j e^{(j-1) eps(j)}, f = 1 for j < 2.
+
+    The chances sum to 1, so the sum is 1 + sum_{j>=2} chance_j (f_j e^{..} - 1): nothing cancels.
+    """
+    j = np.arange(2.0, float(n.max()) + 1)
+    growth = (j - 1) * curve(j) * (1 - deflate)
+    growth = growth + np.where(j == 2, log_factors[0], log_factors[-1])
+    terms = _log_expm1(growth) + j * math.log(rate)
+    errors = 8 * UNIT * (2 + growth + j * abs(math.log(rate)))
+    total = log_binomial_sums(n, terms, errors, math.log1p(-rate), side)
+    return np.logaddexp(0.0, total) * (1 + side * 8 * UNIT)
+
+
+def _upper(curve: RenyiCurve, rate: float, terms: Terms, log_rest: float) -> RenyiCurve:
+    """log(1 + sum_j C(n, j) rate^j e^{terms_j}) at whole orders, and between them."""
+    if rate in (0.0, 1.0):
+        return curve if rate else ZERO
+
+    def moments(n: Array) -> Array:
+        j = np.arange(2.0, float(n.max()) + 1)
+        values, errors = terms(j)
+        log_rate = math.log(rate)
+        errors = errors + 8 * UNIT * j * abs(log_rate)
+        total = log_binomial_sums(n, values + j * log_rate, errors, log_rest, 1)
+        return np.logaddexp(0.0, total) * (1 + 8 * UNIT)
+
+    return _between(curve, moments)
+
+
+def _between(curve: RenyiCurve, moments: Callable[[Array], Array]) -> RenyiCurve:
+    """From (order - 1) * divergence at whole orders to every order, and never above the unsampled curve."""
+
+    def bound(orders: Array) -> Array:
+        values = np.array(curve.function(orders), dtype=float)
+        reached = orders <= curve.reach
+        low = np.maximum(np.floor(orders[reached]), 1.0)
+        share = orders[reached] - low
+        high = low + ((share > 0) | (low == 1))
+        whole, place = np.unique(np.concatenate([low, high]), return_inverse=True)
+        at = np.zeros(len(whole))
+        at[whole > 1] = _at_whole(moments, whole[whole > 1])
+        below, above = at[place[: len(low)]], at[place[len(low) :]]
+        with np.errstate(invalid="ignore", divide="ignore"):
+            moment = np.where(share > 0, (1 - share) * below + share * above, below)
+            # divergences grow with the order, so the next whole order bounds this one too
+            found = np.fmin(moment / (orders[reached] - 1), above / (high - 1))
+        values[reached] = np.fmin(values[reached], found)
+        return values
+
+    return RenyiCurve.proven(bound, curve.slope, curve.reach)
+
+
+def _at_whole(moments: Callable[[Array], Array], n: Array) -> Array:
+    return moments(n) if len(n) else np.empty(0)
+
+
+def _log_expm1(x: Array) -> Array:
+    """log(e^x - 1) without overflow."""
+    with np.errstate(divide="ignore"):
+        return np.where(x > 30, x + np.log1p(-np.exp(-np.maximum(x, 1.0))), np.log(np.expm1(np.minimum(x, 31.0))))
+
+
+def _rate(who: str, rate: float) -> float:
+    if isinstance(rate, bool) or not 0 <= rate <= 1:
+        raise InvalidParameter(who, "0 <= rate <= 1", rate=rate)
+    return float(rate)

@@ -1,0 +1,1 @@
+"""Theorems on local reports in random order."""

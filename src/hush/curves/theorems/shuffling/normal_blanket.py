@@ -1,0 +1,96 @@
+"""The privacy blanket of Gaussian reports, its worst pair of values proven."""
+
+from __future__ import annotations
+
+import math
+from dataclasses import dataclass
+from functools import cache
+
+import numpy as np
+from scipy import special
+
+from hush.arrays import Array
+from hush.curves.pairs.pair import Interval
+from hush.numerics.laws.law import UNIT
+from hush.numerics.special.positive_part import Trials, along_line, log_chernoff
+from hush.numerics.work import remembered
+
+STEP = 0.15
+"""Between the losses of neighbouring kinds."""
+HIDING = 20
+"""Reports from the blanket, on average, from which on it is asked."""
+CAPS = (*(10.0 ** (-k / 2) for k in range(4, 40)), *(10.0**-k for k in (22, 25, 30, 40, 60, 90)))
+"""Chances of a larger loss than the largest that is listed; they are added to delta."""
+ACCURACY = 2e-3
+"""Of log delta: the blanket is not that close to what is attained."""
+
+
+@dataclass(frozen=True)
+class NormalBlanket:
+    """n numbers in [0, 1], each with normal noise: Balle, Bell, Gascón, Nissim 2019, Lemma 5.3, at the values 0 and 1.
+
+    The blanket is the lesser of the densities at 0 and at 1. That the worst values are 0 and 1 is proven in
+    docs/theory/shuffling.md. The law of u = R(0)/blanket and v = R(1)/blanket is spread, with the same means,
+    to a few values (Jensen: that can only raise delta).
+    """
+
+    deviation: float
+    people: int
+
+    def log_delta(self, epsilon: float, tolerance: float = 1e-9) -> Interval:
+        """An upper bound only. The smaller delta is, the farther must losses be listed; any list gives a bound."""
+        if self.people * 2 * special.ndtr(-0.5 / self.deviation) < HIDING:
+            return -math.inf, 0.0
+        return -math.inf, _log_delta(self.deviation, self.people, epsilon)
+
+
+@remembered(1024)
+def _log_delta(deviation: float, people: int, epsilon: float) -> float:
+    """The list is chosen by Chernoff's bound: from where the cap is no longer the larger part of delta."""
+
+    def trials(cap: float) -> Trials:
+        chances, losses = kinds(deviation, cap)
+        growth = math.exp(epsilon)
+        values = np.concatenate([growth * np.expm1(losses - epsilon), -np.expm1(losses + epsilon)])
+        return Trials(people, (*chances, *chances), tuple(values.tolist()), 1e3 * UNIT)
+
+    @cache
+    def rough(k: int) -> float:
+        return log_chernoff(trials(CAPS[k])) - math.log(people)
+
+    low, high = 0, len(CAPS) - 1
+    while low < high:
+        middle = (low + high) // 2
+        low, high = (low, middle) if math.log(CAPS[middle]) < rough(middle) else (middle + 1, high)
+    later = {min(low + k, len(CAPS) - 1) for k in (0, 3, 6, 9)}
+    cap = CAPS[min(later, key=lambda k: np.logaddexp(rough(k), math.log(CAPS[k])))]
+    found = along_line(trials(cap), ACCURACY)[1] - math.log(people) + 4 * UNIT
+    return min(float(np.logaddexp(found, math.log(cap))), 0.0)
+
+
+@remembered(64)
+def kinds(deviation: float, cap: float) -> tuple[tuple[float, ...], Array]:
+    """Chances of the kinds with u : v = e^loss : 1 (and of those with 1 : e^loss), and their losses.
+
+    A loss l = (1/2 - y)/deviation^2 has under the blanket the law of y ~ N(1, deviation^2), which is 1/e^l of that
+    under N(0, deviation^2). Within a cell both masses are kept by two kinds at its ends. Past the last loss
+    u is cut, for which the chance `cap` is to be added to delta, and v is lowered.
+
+    >>> chances, losses = kinds(1.0, 1e-10)
+    >>> round(2 * sum(chances), 9), round(2 * float(special.ndtr(-0.5)), 9)
+    (0.617075077, 0.617075077)
+    """
+    half = 0.5 / deviation
+    last = (half - special.ndtri(cap)) / deviation
+    losses = np.linspace(0.0, last, max(math.ceil(last / STEP), 4) + 1)
+    mass = special.ndtr(-half - deviation * losses)
+    outer = mass[-1]
+    mass = mass[:-1] - mass[1:]
+    from_centre = deviation * losses - half
+    ends = special.ndtr(-np.abs(from_centre))
+    told = np.where(from_centre[:-1] > 0, ends[:-1] - ends[1:], np.diff(special.ndtr(from_centre)))
+    width = np.exp(losses[1:]) * -np.expm1(losses[:-1] - losses[1:])
+    high = (told - mass * np.exp(losses[:-1])) / width
+    chances = np.append(mass - high, outer)
+    chances[1:] += high
+    return tuple(chances.tolist()), losses

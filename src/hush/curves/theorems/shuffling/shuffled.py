@@ -1,0 +1,242 @@
+"""The pair of shuffled local reports: certificates that hold from above, examples that are attained from below."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable
+from dataclasses import dataclass
+from functools import cached_property
+
+import numpy as np
+from scipy import special
+
+from hush.arrays import Array
+from hush.curves.pairs.finite import FinitePair, sampled
+from hush.curves.pairs.pair import Interval, Pair, Share, agreed_epsilon, agreed_log_delta, exact
+from hush.curves.pairs.product import Mixed
+from hush.curves.theorems.shuffling.multiset import Profile
+from hush.errors import InvalidParameter, NotCovered
+from hush.numerics.laws.law import UNIT
+from hush.numerics.roots import decreasing_root
+from hush.numerics.special.binomial_tails import log_pmf, window
+from hush.numerics.work import attempt, part, room
+
+Named = tuple[tuple[str, Profile], ...]
+"""Certificates by name."""
+
+End = Callable[[float, float], float]
+"""One end of a profile: (epsilon, tolerance) -> bound on log delta."""
+
+COARSE = 1e-3
+"""Tolerance of a first search."""
+ONE = 0.02
+"""Share of the work for one certificate at one of hundreds of epsilons."""
+CELLS = 1500
+"""Atoms of an attained pair at the most; more are merged, which can only lose."""
+
+
+def _bracket(excess: Callable[[float], float], low: float, high: float, factor: float) -> Interval:
+    """Neighbouring points of a growing sequence between which the excess turns; infinity where it never does."""
+    while excess(high) > 0:
+        low, high = high, factor * high
+        if high > 1e6:
+            return low, math.inf
+    return low, high
+
+
+@dataclass(frozen=True)
+class ShuffledPair(Pair):
+    """Replacing one of n reports: the least of the bounds above, the largest of what is attained below.
+
+    Either of two neighbours may come first, so the profile below epsilon 0 is the mirror image of that above.
+    """
+
+    above: Named
+    below: Named
+    listed: Named
+    """Valid too, but known to be no better; shown by explain."""
+    largest: float
+    """The largest loss: that of one report."""
+    report: Pair
+    """What one report reveals without the shuffle."""
+    people: int
+    bit: tuple[float, float]
+    """Chance of a 1 among others and for Q, and for P: one bit of each report, which some data attain."""
+
+    @property
+    def max_loss(self) -> float:
+        return self.largest
+
+    def log_delta(self, epsilon: float, tolerance: float = 1e-9) -> Interval:
+        if epsilon < 0:
+            return self._mirror(epsilon, self.log_delta(-epsilon, tolerance))
+        if epsilon >= self.largest:
+            return exact(-math.inf)
+        high = self._upper(epsilon, tolerance)
+        return agreed_log_delta(self._lower(epsilon, tolerance), high)
+
+    def _upper(self, epsilon: float, tolerance: float) -> float:
+        return min(0.0, *(bound.log_delta(epsilon, tolerance)[1] for _, bound in self.above))
+
+    def _quick(self, epsilon: float, tolerance: float) -> float:
+        """The same for many epsilons: a certificate that takes much work is left out."""
+
+        def asked(bound: Profile) -> float:
+            with part(ONE):
+                return bound.log_delta(epsilon, tolerance)[1]
+
+        return min(0.0, *(attempt(lambda b=bound: asked(b), 0.0) for _, bound in self.above))
+
+    def _lower(self, epsilon: float, tolerance: float) -> float:
+        return max((bound.log_delta(epsilon, tolerance)[0] for _, bound in self.below), default=-math.inf)
+
+    @staticmethod
+    def _mirror(epsilon: float, ends: Interval) -> Interval:
+        """delta(-eps) = 1 - e^-eps + e^-eps delta(eps)."""
+        low, high = (math.log(-math.expm1(epsilon) + math.exp(epsilon + end)) for end in ends)
+        return low - 4 * UNIT, min(high + 4 * UNIT, 0.0)
+
+    def epsilon(self, log_delta: float, tolerance: float = 1e-9, floor: float = 0.0) -> Interval:
+        if log_delta == -math.inf:
+            return self.largest, self.largest
+        low = self._root(self._lower, log_delta, tolerance)[0]
+        high = self._root(self._upper, log_delta, tolerance, low)[1]
+        return agreed_epsilon(low, high)
+
+    def epsilon_by(self, bound: Profile, log_delta: float, tolerance: float = 1e-6) -> Interval:
+        """What one certificate says: the ends at which its lower and its upper bound on delta cross."""
+        ends = [self._root(lambda e, t, k=k: bound.log_delta(e, t)[k], log_delta, tolerance)[k] for k in (0, 1)]
+        return min(ends), max(ends)
+
+    def _root(self, profile: End, log_delta: float, tolerance: float, known: float = 0.0) -> Interval:
+        """An interval around the least epsilon at which this end of the profile is not above log delta.
+
+        It is not below what is known. First with few digits, which is quick; then with all of them, near there.
+        """
+
+        def excess(epsilon: float, accuracy: float = tolerance) -> float:
+            return profile(epsilon, accuracy) - log_delta if epsilon < self.largest else -math.inf
+
+        width = 0.1 * tolerance
+        if excess(known) <= 0:
+            return known, known
+        if known and excess((1 + COARSE) * known, COARSE) <= 0:
+            if excess(near := (1 + tolerance) * known) <= 0:
+                return known, min(near, self.largest)
+            return decreasing_root(excess, known, min((1 + COARSE) * known, self.largest), width)
+        factor = 1.2 if known else 4.0
+        low, high = _bracket(lambda e: excess(e, COARSE), known, max(1e-6, factor * known), factor)
+        if high == math.inf:
+            return low, high
+        low, high = decreasing_root(lambda e: excess(e, COARSE), low, min(high, self.largest), COARSE)
+        if tolerance >= COARSE:
+            return low, high
+        reach = 4 * COARSE * high
+        while low > 0 and excess(low) <= 0:
+            low, high, reach = max(low - reach, 0.0), low, 4 * reach
+        while excess(high) > 0:
+            low, high, reach = high, high + reach, 4 * reach
+        return decreasing_root(excess, low, min(high, self.largest), width)
+
+    def mix(self, rate: float) -> Pair:
+        return Mixed(self, Share().mix(rate))
+
+    def swap(self) -> Pair:
+        return self
+
+    def tails(self, losses: Array) -> tuple[Array, Array, Array, Array]:
+        raise NotCovered("the loss of shuffled reports is known only through its profile")
+
+    def renyi(self, order: float) -> Interval:
+        """From above by the table; no lower end is claimed."""
+        return 0.0, min(self._table.renyi(order)[1], self.report.renyi(order)[1])
+
+    @cached_property
+    def witness(self) -> FinitePair:
+        """A pair that some randomizer and data attain; it stays exact when it is composed."""
+        return bit_pair(self.people, *self.bit)
+
+    def table(self) -> FinitePair:
+        return self._table
+
+    @cached_property
+    def _table(self) -> FinitePair:
+        """Upper bounds at many epsilons, joined by lines: a symmetric finite pair above."""
+        reach = self._root(self._quick, math.log(1e-13), 1e-2)[1]
+        if not math.isfinite(reach):
+            raise NotCovered("a table of this profile needs a finite epsilon at delta 1e-13")
+        places = reach * np.concatenate([np.linspace(0, 1.1, 181), np.geomspace(1e-3, 0.1, 20)])
+        epsilons = np.unique(places[places < self.largest])
+        deltas = sampled(lambda e: math.exp(self._quick(e, COARSE)), epsilons)
+        if math.isfinite(self.largest):
+            epsilons, deltas = np.append(epsilons, self.largest), np.append(deltas, 0.0)
+        mirrored = -np.expm1(-epsilons[:0:-1]) + np.exp(-epsilons[:0:-1]) * deltas[:0:-1]
+        return FinitePair.from_profile(np.concatenate([-epsilons[:0:-1], epsilons]), np.concatenate([mirrored, deltas]))
+
+
+def bit_pair(people: int, among_others: float, with_record: float) -> FinitePair:
+    """n reported bits, 1 with the chance `among_others`, but P's record with `with_record`; merged to few atoms.
+
+    >>> round(bit_pair(1, 0.25, 0.75).max_loss, 9)
+    1.098612289
+    """
+    low, high = window(people - 1, among_others, -60.0)
+    room(high - low, 60)
+    counts = np.arange(low, high + 2, dtype=float)
+    same = np.exp(log_pmf(people - 1, among_others, counts))
+    more = np.exp(log_pmf(people - 1, among_others, counts - 1))
+    with_it = (1 - with_record) * same + with_record * more
+    without = (1 - among_others) * same + among_others * more
+    starts = np.unique(np.linspace(0, len(counts), min(CELLS, len(counts)), endpoint=False).astype(int))
+    # what rounding may have added to P and taken from Q is taken off again: the pair must stay below
+    p = np.add.reduceat(with_it, starts) * (1 - 1e-11)
+    q = np.add.reduceat(without, starts) * (1 + 1e-11)
+    kept = (p > 1e-200) & (q > 1e-200)
+    return FinitePair.of(p[kept], q[kept])
+
+
+@dataclass(frozen=True)
+class HoeffdingBlanket:
+    """The generic blanket bound with Hoeffding's inequality: Balle, Bell, Gascón, Nissim 2019, Thm 5.3's proof.
+
+    delta <= (1/(g n)) E_{m ~ Bin(n, g)} int_0^inf exp(-2 (t + m a)^2/(m b^2)) dt with a = e^eps - 1 and
+    b = G (e^eps0 - 1)(1 + e^eps). The blanket's mass is at least g = e^-eps0 and at most G = 1. One number
+    may stand for both only where it is the mass itself, `mass`.
+    """
+
+    epsilon0: float
+    people: int
+    mass: float | None = None
+
+    def log_delta(self, epsilon: float, tolerance: float = 1e-9) -> Interval:
+        least, most = (math.exp(-self.epsilon0), 1.0) if self.mass is None else (self.mass, self.mass)
+        a = math.expm1(epsilon)
+        b = most * math.expm1(self.epsilon0) * (1 + math.exp(epsilon))
+        cut = -60.0 - 2 * a * a / (b * b) * self.people
+        low, high = window(self.people, least, max(cut, -680.0))
+        room(high - low, 40)
+        m = np.arange(max(low, 1), high + 1, dtype=float)
+        z = a / b * np.sqrt(2 * m)
+        log_integral = math.log(b) + 0.5 * np.log(m * math.pi / 8) + np.log(special.erfcx(z)) - z * z
+        body = np.logaddexp.reduce(log_pmf(self.people, least, m) + log_integral)
+        outside = math.log(2 * b) + 0.5 * math.log(self.people) + max(cut, -680.0)
+        total = np.logaddexp(body + 1e-11, outside) - math.log(least) - math.log(self.people)
+        return -math.inf, min(float(total), 0.0)
+
+
+def clone_closed_form(epsilon0: float, people: int, delta: float) -> float:
+    """Feldman, McMillan, Talwar 2021, Thm 3.1: epsilon in closed form, for comparison.
+
+    >>> clone_closed_form(1.0, 10_000, 1e-6)
+    0.21402...
+    """
+    if not 0 < delta < 1:
+        raise InvalidParameter("clone_closed_form", "0 < delta < 1", delta=delta)
+    limit = people / (16 * math.log(4 / delta))
+    if limit <= 1 or epsilon0 > math.log(limit):
+        raise NotCovered(
+            "the closed form needs epsilon0 <= log(people/(16 log(4/delta))); the clone pair has no such limit"
+        )
+    growth = math.exp(epsilon0)
+    inner = 8 * math.sqrt(growth * math.log(4 / delta) / people) + 8 * growth / people
+    return math.log1p((growth - 1) / (growth + 1) * inner)

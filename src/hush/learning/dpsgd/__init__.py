@@ -1,0 +1,1 @@
+"""Training with PyTorch: the loop, its noise, clipping, data and checkpoints."""

@@ -1,0 +1,113 @@
+"""Checkpoints: tensors in a safetensors file, plan and mechanism as JSON in its header. Nothing is unpickled."""
+
+from __future__ import annotations
+
+import json
+import os
+from dataclasses import dataclass
+from os import PathLike
+from pathlib import Path
+from typing import Any
+
+import torch
+from torch import Tensor, nn
+
+from hush.errors import InvalidParameter, NotInstalled
+from hush.questions.planning.train_plan import TrainPlan, train_plan_from_json
+
+HEADER = "hush"
+
+
+@dataclass(frozen=True)
+class Checkpoint:
+    """What a run writes down: the model, the optimizer, the plan and how far it is. Noise is never written down."""
+
+    model: nn.Module
+    optimizer: torch.optim.Optimizer
+    plan: TrainPlan
+    max_norm: float
+
+    def check(self, path: str | PathLike[str]) -> None:
+        """Find out before the training what would keep it from being saved."""
+        _safetensors()
+        if not Path(path).parent.is_dir():
+            raise InvalidParameter("save_to", "a file in a directory that exists", save_to=str(path))
+        self._json({"groups": self.optimizer.state_dict()["param_groups"]})
+
+    @staticmethod
+    def _json(header: dict[str, Any]) -> str:
+        try:
+            return json.dumps(header)
+        except TypeError as error:
+            rule = "an optimizer whose settings and state are numbers and tensors (a learning rate is a number)"
+            raise InvalidParameter("save_to", rule, reason=str(error)) from None
+
+    def save(self, path: str | PathLike[str], step: int, *, private: bool) -> None:
+        """Write the file as a whole or not at all."""
+        tensors = {f"model.{name}": value for name, value in self.model.state_dict().items()}
+        state = self.optimizer.state_dict()
+        numbers: dict[str, Any] = {}
+        for key, values in state["state"].items():
+            for name, value in values.items():
+                place = f"optimizer.{key}.{name}"
+                (tensors if isinstance(value, Tensor) else numbers)[place] = value
+        header = {
+            "version": 1,
+            "step": self.plan.checked_start(step),
+            "max_norm": self.max_norm,
+            "private": private,
+            "plan": json.loads(self.plan.to_json()),
+            "numbers": numbers,
+            "groups": state["param_groups"],
+        }
+        target, module = Path(path), _safetensors()
+        whole = {name: value.detach().clone().contiguous() for name, value in tensors.items()}
+        temporary = target.with_name(target.name + ".part")
+        module.save_file(whole, temporary, metadata={HEADER: self._json(header)})
+        os.replace(temporary, target)
+
+    def load(self, path: str | PathLike[str]) -> tuple[int, bool]:
+        """Put model and optimizer where the file left them: the step, and whether all so far was private."""
+        header, tensors = _read(path)
+        plan = train_plan_from_json(json.dumps(header["plan"]))
+        if plan != self.plan or header["max_norm"] != self.max_norm:
+            rule = f"the plan and the max_norm that the checkpoint was made with ({plan}; {header['max_norm']})"
+            raise InvalidParameter("resume_from", rule, plan=str(self.plan), max_norm=self.max_norm)
+        step = self.plan.checked_start(header["step"])
+        model = {name.removeprefix("model."): v for name, v in tensors.items() if name.startswith("model.")}
+        try:
+            state: dict[int, dict[str, Any]] = {}
+            for place, value in {**tensors, **header["numbers"]}.items():
+                if place.startswith("optimizer."):
+                    _, key, name = place.split(".", 2)
+                    state.setdefault(int(key), {})[name] = value
+            self.model.load_state_dict(model)
+            self.optimizer.load_state_dict({"state": state, "param_groups": header["groups"]})
+        except (RuntimeError, ValueError, KeyError, TypeError) as error:
+            raise InvalidParameter("resume_from", "a checkpoint of this model and optimizer", path=str(path)) from error
+        return step, header["private"] is True
+
+
+def _safetensors() -> Any:
+    try:
+        from safetensors import torch as module
+    except ImportError:
+        raise NotInstalled("A checkpoint", "safetensors", "torch") from None
+    return module
+
+
+def _read(path: str | PathLike[str]) -> tuple[dict[str, Any], dict[str, Tensor]]:
+    _safetensors()
+    from safetensors import SafetensorError, safe_open
+
+    rule = "a checkpoint that hush wrote (safetensors)"
+    try:
+        with safe_open(path, framework="pt") as file:
+            header = json.loads((file.metadata() or {})[HEADER])
+            tensors = {name: file.get_tensor(name) for name in file.keys()}
+    except (SafetensorError, KeyError, ValueError, OSError, RecursionError) as error:
+        raise InvalidParameter("resume_from", rule, path=str(path)) from error
+    fields = {"version", "step", "max_norm", "private", "plan", "numbers", "groups"}
+    if not isinstance(header, dict) or set(header) != fields or header["version"] != 1:
+        raise InvalidParameter("resume_from", rule, path=str(path))
+    return header, tensors

@@ -1,0 +1,86 @@
+"""Noise on a sum of clipped gradients: exact and secret by default, or fast and for experiments."""
+
+from __future__ import annotations
+
+import math
+from abc import ABC, abstractmethod
+from dataclasses import dataclass
+from fractions import Fraction
+
+import torch
+from torch import Tensor
+
+from hush.randomness.binary_grid import BinaryGrid
+from hush.randomness.integer_noise import rounded_gaussian
+from hush.randomness.source import Source, source_or_secure
+
+ROUNDING = 2.0**-10
+"""Share of the norm that is charged for the rounding of norms and sums in floating point."""
+CHUNK = 1 << 16
+"""Coordinates that get their noise at once: their arrays stay in the cache."""
+
+
+class GradientNoise(ABC):
+    """Gaussian noise on a row of numbers, which is a sum of rows of norm at most max_norm."""
+
+    private: bool
+    """Whether the noise hides anything from someone who knows how it is made."""
+
+    @abstractmethod
+    def begin(self, flat: Tensor, noise_multiplier: float, max_norm: float) -> None:
+        """Make the row ready to be added to."""
+
+    @abstractmethod
+    def finish(self, flat: Tensor, noise_multiplier: float, max_norm: float) -> None:
+        """Called when the sum is complete."""
+
+
+@dataclass(frozen=True)
+class SecureNoise(GradientNoise):
+    """Continuous Gaussian noise rounded to a grid, drawn exactly from cryptographic bits, added in integers.
+
+    The sum is rounded to multiples of a power of two g first; for d coordinates that adds g sqrt(d) to the L2
+    sensitivity, and the noise grows with it (by less than a millionth), as it does for ROUNDING.
+    """
+
+    source: Source | None = None
+
+    @property
+    def private(self) -> bool:  # type: ignore[override]
+        return source_or_secure(self.source).private
+
+    def begin(self, flat: Tensor, noise_multiplier: float, max_norm: float) -> None:
+        flat.zero_()
+
+    def finish(self, flat: Tensor, noise_multiplier: float, max_norm: float) -> None:
+        source, size = source_or_secure(self.source), flat.numel()
+        sensitivity = max_norm * (1 + ROUNDING)
+        grid = BinaryGrid.for_scale(
+            noise_multiplier * sensitivity, sensitivity=sensitivity, coordinates=math.sqrt(size)
+        )
+        steps = grid.charged_l2(sensitivity, size) * Fraction(noise_multiplier)
+        deviation = math.nextafter(float(steps), math.inf)
+        for start in range(0, size, CHUNK):
+            part = flat[start : start + CHUNK]
+            multiples = grid.quantise(part.detach().cpu().double().numpy())
+            multiples += rounded_gaussian(source, deviation, len(multiples))
+            part.copy_(torch.from_numpy(grid.to_float(multiples)))
+
+
+@dataclass(frozen=True)
+class FastNoise(GradientNoise):
+    """Noise of torch's own generator: for experiments, NOT secure.
+
+    It is a predictable stream in floating point: who knows the seed knows the noise, and the low bits of a sum of
+    floats can betray it (Mironov 2012).
+    """
+
+    @property
+    def private(self) -> bool:  # type: ignore[override]
+        return False
+
+    def begin(self, flat: Tensor, noise_multiplier: float, max_norm: float) -> None:
+        flat.normal_(0.0, noise_multiplier * max_norm * (1 + ROUNDING))
+
+    def finish(self, flat: Tensor, noise_multiplier: float, max_norm: float) -> None:
+        """The noise is there since the beginning."""

@@ -1,0 +1,163 @@
+"""An ensemble whose members are trained on secret samples."""
+
+from __future__ import annotations
+
+import copy
+from typing import Any
+
+import numpy as np
+
+from hush.arrays import Array
+from hush.checks import count, number, positive
+from hush.curves.relation import Relation
+from hush.errors import InvalidParameter, NotInstalled
+from hush.learning.linear.checked_arrays import checked_data, checked_rows
+from hush.learning.linear.estimators import PrivateClassifier
+from hush.learning.linear.method import gaussian_multiplier
+from hush.mechanisms.mechanism import Mechanism
+from hush.mechanisms.schemes.scheme import OneSample
+from hush.mechanisms.schemes.shuffled_batches import Revealed, ShuffledBatches
+from hush.questions.calibrate import calibrate
+from hush.questions.planning.central_limit import like_samples
+from hush.randomness.source import Source, source_or_secure
+
+try:
+    from sklearn.base import BaseEstimator, ClassifierMixin, clone
+    from sklearn.utils import Tags
+    from sklearn.utils.validation import check_is_fitted
+except ImportError:
+    raise NotInstalled("An ensemble in scikit-learn's style", "scikit-learn", "learn") from None
+
+
+MOST_OF_A_MEMBER = 100.0
+"""A member's own epsilon is sought up to this."""
+
+
+class BaggingClassifier(ClassifierMixin, BaseEstimator):
+    """Members trained on a fresh secret sample each, all of them released; their scores are added up.
+
+    `estimator` is a classifier of this package: its own epsilon is replaced by the one that makes
+    `member.on(scheme).repeat(members)` meet the budget, and its `examples`, where given, are those of a sample.
+    `relation` restates the members' guarantee before sampling: WithoutReplacement needs hush.Relation.REPLACE.
+
+    >>> import hush
+    >>> rows, labels = np.repeat([[1.0, 0.1], [0.1, 1.0]], 500, axis=0), np.repeat([0, 1], 500)
+    >>> member = hush.learning.LogisticRegression(data_norm=1.5, classes=[0, 1], examples=200)
+    >>> forest = BaggingClassifier(member, members=3, scheme=hush.Poisson(rate=0.2), epsilon=2.0, delta=1e-6)
+    >>> forest.fit(rows, labels).score(rows, labels)
+    1.0
+    >>> forest.guarantee_.epsilon(delta=1e-6).upper <= 2
+    True
+    """
+
+    guarantee_: Mechanism
+    """All members on their samples."""
+    private_: bool
+    """Whether the weights may be published."""
+
+    def __init__(
+        self,
+        estimator: PrivateClassifier | None = None,
+        *,
+        members: int = 10,
+        scheme: OneSample | None = None,
+        epsilon: float = 1.0,
+        delta: float = 1e-5,
+        relation: Relation | None = None,
+        source: Source | None = None,
+    ) -> None:
+        self.estimator = estimator
+        self.members = members
+        self.scheme = scheme
+        self.epsilon = epsilon
+        self.delta = delta
+        self.relation = relation
+        self.source = source
+
+    def __sklearn_tags__(self) -> Tags:
+        tags = super().__sklearn_tags__()
+        tags.non_deterministic = True
+        tags.input_tags.allow_nan = True
+        return tags
+
+    def fit(self, X: Array, y: Array) -> BaggingClassifier:
+        """Calibrate without the data, then draw a sample a member and train on it."""
+        base, members, scheme = self._checked()
+        table, labels = checked_data(self, X, y)
+        source = source_or_secure(self.source)
+        if not source.private:
+            source = copy.deepcopy(source)
+        self.classes_ = base.public_classes(labels)
+        base = _copied(base, classes=self.classes_)
+        self.guarantee_, share = self._calibrated(base, members, scheme, table.shape[1])
+        self.estimators_ = []
+        for _ in range(members):
+            places = scheme.draw(len(table), source)
+            member = _copied(base, epsilon=share, delta=self.delta, source=_Once(source))
+            self.estimators_.append(member.fit(table[places], labels[places]))
+        self.private_ = source.private
+        return self
+
+    def _checked(self) -> tuple[PrivateClassifier, int, OneSample]:
+        base, who = self.estimator, "BaggingClassifier"
+        if not isinstance(base, PrivateClassifier) or not base.private:
+            raise InvalidParameter(who, "a classifier of hush.learning with private=True", estimator=base)
+        if base._method().public_size:
+            raise InvalidParameter(who, "a method whose number of records is not public", method=base.method)
+        if not isinstance(self.scheme, OneSample) or isinstance(self.scheme, ShuffledBatches | Revealed):
+            raise InvalidParameter(who, "a scheme= of secret samples, as hush.Poisson(rate=0.2)", scheme=self.scheme)
+        if self.relation is not None and not isinstance(self.relation, Relation):
+            raise InvalidParameter(who, "a hush.Relation", relation=self.relation)
+        return base, count(who, 1, members=self.members), self.scheme
+
+    def _calibrated(
+        self, base: PrivateClassifier, members: int, scheme: OneSample, columns: int
+    ) -> tuple[Mechanism, float]:
+        """What all members are together, and the epsilon of one."""
+        target = positive("BaggingClassifier", epsilon=self.epsilon)
+        delta = number("BaggingClassifier", "0 < delta < 1", 0.0, 1.0, low_open=True, high_open=True, delta=self.delta)
+        scores = 1 if len(self.classes_) == 2 else len(self.classes_)
+
+        def build(share: float) -> Mechanism:
+            trial = _copied(base, epsilon=share, delta=delta)
+            mechanism = trial.planned(columns=columns, scores=scores).mechanism
+            sampled = mechanism.on(scheme)
+            return (sampled if self.relation is None else sampled.under(self.relation)).repeat(members)
+
+        def like(share: float) -> Mechanism:
+            noise, rate = gaussian_multiplier(share, delta), 1 - scheme.takes(1)[0]
+            return like_samples(noise, rate=rate, steps=members, replaced=self.relation is Relation.REPLACE)
+
+        over = (1e-4, MOST_OF_A_MEMBER)
+        found = calibrate(build, over=over, epsilon=target, delta=delta, tolerance=1e-3, like=[like])
+        return found.mechanism, float(found.value)
+
+    def decision_function(self, X: Array) -> Array:
+        """The mean of the members' scores."""
+        check_is_fitted(self)
+        table = checked_rows(self, X, reset=False)
+        return np.mean([member.decision_function(table) for member in self.estimators_], axis=0)
+
+    def predict(self, X: Array) -> Array:
+        """The class with the highest mean score."""
+        scores = self.decision_function(X)
+        return self.classes_[(scores > 0).astype(int) if scores.ndim == 1 else scores.argmax(axis=1)]
+
+
+def _copied(base: PrivateClassifier, **changed: Any) -> PrivateClassifier:
+    """An untrained copy with other parameters."""
+    copied: Any = clone(base)
+    return copied.set_params(**changed)
+
+
+class _Once(Source):
+    """Another source that a member may not copy: no word is given out twice."""
+
+    def __init__(self, inner: Source) -> None:
+        self.inner, self.private = inner, inner.private
+
+    def words(self, count: int) -> Array:
+        return self.inner.words(count)
+
+    def __deepcopy__(self, memo: dict[int, Any]) -> _Once:
+        return self

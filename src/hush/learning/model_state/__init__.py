@@ -1,0 +1,1 @@
+"""What a model holds, keeps and must forget."""

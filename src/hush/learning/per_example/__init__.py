@@ -1,0 +1,1 @@
+"""Gradients of single examples: watched, probed, clipped and summed."""

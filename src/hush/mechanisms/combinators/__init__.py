@@ -1,0 +1,1 @@
+"""Mechanisms made of others: repeated, in sequence, side by side, for groups."""

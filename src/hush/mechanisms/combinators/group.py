@@ -1,0 +1,127 @@
+"""Groups of records, and other neighbouring relations."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+
+from hush.checks import count
+from hush.curves.pairs.pair import Pair
+from hush.curves.relation import Relation, checked_relation
+from hush.curves.renyi.curve import RenyiCurve
+from hush.errors import InvalidParameter, NotCovered
+from hush.mechanisms.mechanism import Counts, Mechanism, Step, require_child
+from hush.mechanisms.wrapper import Around
+
+LARGEST = 10_000
+"""Records of a group, also of groups of groups: what is known of one takes memory for each of them."""
+
+
+@dataclass(frozen=True)
+class Group(Around):
+    """The guarantee for `size` records at once, from the pair at that many records."""
+
+    inner: Mechanism
+    size: int
+    relation: Relation = field(init=False)
+
+    def __post_init__(self) -> None:
+        object.__setattr__(self, "size", count("group", 1, size=self.size))
+        if self.size > LARGEST:
+            raise InvalidParameter("group", f"size <= {LARGEST} (in all)", size=self.size)
+        object.__setattr__(self, "relation", require_child("group", self.inner).relation)
+
+    @classmethod
+    def of(cls, inner: Mechanism, size: int) -> Mechanism:
+        size = count("group", 1, size=size)
+        if isinstance(inner, Group):
+            return cls(inner.inner, size * inner.size)
+        return inner if size == 1 else cls(inner, size)
+
+    @property
+    def together(self) -> frozenset[int]:
+        return frozenset(self.size * records for records in self.inner.together)
+
+    def _in_all(self, records: int) -> int:
+        total = records * self.size
+        if total > LARGEST:
+            raise NotCovered(f"a group of {total} records in all: covered up to {LARGEST}")
+        return total
+
+    def _spread(self, counts: Counts) -> Counts:
+        wide = [0.0] * (self._in_all(len(counts) - 1) + 1)
+        wide[:: self.size] = counts
+        return tuple(wide)
+
+    def pair(self, removed: Counts, added: Counts) -> Pair:
+        return self.inner.pair(self._spread(removed), self._spread(added))
+
+    def curve(self, removed: Counts, added: Counts) -> RenyiCurve:
+        return self.inner.curve(self._spread(removed), self._spread(added))
+
+    def attained(self, removed: Counts, added: Counts, alone: bool) -> tuple[Pair, ...]:
+        return self.inner.attained(self._spread(removed), self._spread(added), alone)
+
+    def likened(self, records: int, alone: bool) -> tuple[Pair, ...]:
+        return self.inner.likened(self._in_all(records), alone)
+
+    def derivation(self) -> Step:
+        return Step(
+            f"for groups of {self.size}",
+            "the pair at that many changed records; after sampling, the binomial mixture of how many were drawn",
+            f"at most {self.size} records belong together",
+            (self.inner.derivation(),),
+        )
+
+    def __str__(self) -> str:
+        return f"{self.inner}, for groups of {self.size}"
+
+
+@dataclass(frozen=True)
+class Under(Around):
+    """The same mechanism, its guarantee stated for another relation."""
+
+    inner: Mechanism
+    relation: Relation
+
+    def __post_init__(self) -> None:
+        require_child("under", self.inner)
+
+    @classmethod
+    def of(cls, inner: Mechanism, relation: Relation) -> Mechanism:
+        checked_relation("under", relation)
+        if inner.relation is relation:
+            return inner
+        if isinstance(inner, Under) and inner.inner.relation is relation:
+            return inner.inner
+        if relation is Relation.ADD_REMOVE:
+            raise NotCovered(
+                "a guarantee for replace-one says nothing about adding or removing a record: "
+                "state the noise under ADD_REMOVE"
+            )
+        return cls(inner, relation)
+
+    def pair(self, removed: Counts, added: Counts) -> Pair:
+        return self.inner.pair(removed, added)
+
+    def curve(self, removed: Counts, added: Counts) -> RenyiCurve:
+        return self.inner.curve(removed, added)
+
+    def attained(self, removed: Counts, added: Counts, alone: bool) -> tuple[Pair, ...]:
+        return self.inner.attained(removed, added, alone)
+
+    def copies(self, counts: Counts) -> Pair:
+        return self.inner.copies(counts)
+
+    def likened(self, records: int, alone: bool) -> tuple[Pair, ...]:
+        return self.inner.likened(records, alone)
+
+    def derivation(self) -> Step:
+        return Step(
+            f"stated for: {self.relation.words}",
+            "replacing is removing one record and adding another: the pair of both changes at once",
+            "",
+            (self.inner.derivation(),),
+        )
+
+    def __str__(self) -> str:
+        return f"{self.inner} ({self.relation.words})"

@@ -1,0 +1,1 @@
+"""Noisy iterations of which only the last iterate is released."""

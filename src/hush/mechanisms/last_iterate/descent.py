@@ -1,0 +1,237 @@
+"""The last iterate of noisy gradient descent on a convex loss."""
+
+from __future__ import annotations
+
+import math
+from dataclasses import dataclass, field, replace
+
+from hush.checks import count, number
+from hush.curves.pairs.pair import Interval, Pair
+from hush.curves.relation import Relation
+from hush.curves.theorems import last_iterate
+from hush.errors import InvalidParameter, NotCovered
+from hush.mechanisms.last_iterate.iteration import ONLY_LAST, THEOREM, LastIterate, sized, wide
+from hush.mechanisms.leaf import IN_ORDER
+from hush.mechanisms.mechanism import Step
+from hush.numerics.laws.law import UNIT
+
+
+@dataclass(frozen=True, kw_only=True)
+class ConvexLoss:
+    """What must hold for the loss of every record, at every point that can be reached.
+
+    It is convex with `strong_convexity` >= 0 (0: merely convex) and its gradient is `smoothness`-Lipschitz.
+    `sensitivity` bounds how far the gradients of two records are apart. Or state `lipschitz`, which bounds the norm of
+    each: replacing a record then moves it by up to twice that. A regulariser that all records share moves nothing.
+
+    >>> ConvexLoss(smoothness=1, strong_convexity=0, lipschitz=3).moved
+    6.0
+    """
+
+    smoothness: float
+    strong_convexity: float
+    lipschitz: float = math.inf
+    sensitivity: float = math.inf
+
+    def __post_init__(self) -> None:
+        object.__setattr__(self, "smoothness", sized("ConvexLoss", smoothness=self.smoothness))
+        rule = f"0 <= strong_convexity <= smoothness = {self.smoothness:g}"
+        curved = number("ConvexLoss", rule, 0.0, self.smoothness, strong_convexity=self.strong_convexity)
+        object.__setattr__(self, "strong_convexity", curved)
+        if self.lipschitz == self.sensitivity == math.inf:
+            raise InvalidParameter("ConvexLoss", "a finite lipschitz or sensitivity", lipschitz=math.inf)
+        for name in ("lipschitz", "sensitivity"):
+            if getattr(self, name) != math.inf:
+                object.__setattr__(self, name, sized("ConvexLoss", **{name: getattr(self, name)}))
+
+    @property
+    def moved(self) -> float:
+        """How far replacing a record moves a sum of gradients."""
+        return min(self.sensitivity, 2 * self.lipschitz)
+
+    @property
+    def words(self) -> str:
+        """The conditions as an assumption."""
+        kind = f"{self.strong_convexity:g}-strongly convex" if self.strong_convexity else "convex"
+        bounds = [f"{self.lipschitz:g}-Lipschitz"] if self.lipschitz < math.inf else []
+        bounds += [f"of gradient sensitivity {self.sensitivity:g}"] if self.sensitivity < math.inf else []
+        return f"the loss of every record is {kind}, {self.smoothness:g}-smooth and {' and '.join(bounds)}"
+
+
+def check_descent(node: LastIterate, loss: object, diameter: float = 0.0) -> None:
+    """Validate what all gradient descents share: loss, noise, step size."""
+    who = type(node).__name__
+    if not isinstance(loss, ConvexLoss):
+        raise InvalidParameter(who, "a hush.ConvexLoss", loss=loss)
+    values = node.__dict__
+    object.__setattr__(node, "noise", sized(who, noise=values["noise"]))
+    rule = f"0 < step_size <= 2/smoothness = {2 / loss.smoothness:g}"
+    limit = 2 / loss.smoothness * (1 + 2 * UNIT)  # 2/smoothness itself may have been rounded up
+    step = number(who, rule, 0.0, limit, low_open=True, step_size=values["step_size"])
+    step = sized(who, step_size=step)
+    object.__setattr__(node, "step_size", step)
+    if diameter == math.inf and loss.strong_convexity > 0 and loss.sensitivity == math.inf:
+        rule = "a finite diameter, or the loss's sensitivity: unbounded, a strongly convex loss is not Lipschitz"
+        raise InvalidParameter(who, rule, diameter=diameter)
+
+
+class GradientDescent(LastIterate):
+    """Steps down the gradient of a convex loss, with noise."""
+
+    loss: ConvexLoss
+    noise: float
+    step_size: float
+
+    @property
+    def gap(self) -> float:
+        """1 - c of every step."""
+        return last_iterate.descent_gap(self.step_size, self.loss.smoothness, self.loss.strong_convexity)
+
+    @property
+    def curved(self) -> float:
+        """How much a step shrinks distances on the loss of the least curvature, rounded up."""
+        return self.step_size * self.loss.strong_convexity * (1 + 2 * UNIT)
+
+
+@dataclass(frozen=True, kw_only=True)
+class NoisyGradientDescent(GradientDescent):
+    """w -> Proj(w - step_size (mean gradient of all records + N(0, noise^2))), from a public start.
+
+    `diameter` is that of the convex set that is projected on, infinity where there is none. Stated for replace-one:
+    with a record more or less the mean is no longer smooth or strongly convex as stated; use NoisyIteration then.
+
+    >>> loss = ConvexLoss(smoothness=1, strong_convexity=0.1, sensitivity=2)
+    >>> run = dict(loss=loss, records=100, noise=0.1, step_size=0.5, diameter=math.inf)
+    >>> [NoisyGradientDescent(iterations=t, **run).epsilon(delta=1e-6).upper for t in (10, 10_000)]
+    [2.88..., 6.30...]
+    """
+
+    loss: ConvexLoss
+    records: int
+    iterations: int
+    noise: float
+    step_size: float
+    diameter: float
+    relation: Relation = field(init=False, default=Relation.REPLACE)
+
+    def __post_init__(self) -> None:
+        who = "NoisyGradientDescent"
+        object.__setattr__(self, "records", count(who, 1, records=self.records))
+        object.__setattr__(self, "iterations", count(who, 1, iterations=self.iterations))
+        object.__setattr__(self, "diameter", wide(who, self.diameter))
+        check_descent(self, self.loss, self.diameter)
+
+    @property
+    def _ratio(self) -> float:
+        return self.loss.moved / (self.records * self.noise)
+
+    def mu(self) -> Interval:
+        if self.diameter < math.inf:
+            far = self.diameter / (self.step_size * self.noise)
+            high = last_iterate.projected_mu(self.gap, self.iterations, self._ratio, far)
+            return 0.0, high * (1 + last_iterate.ROUNDING)
+        low = last_iterate.linear_descent_mu(self.curved, 1, self.iterations, self._ratio)
+        high = last_iterate.full_batch_mu(self.gap, self.iterations, self._ratio)
+        return low * (1 - last_iterate.ROUNDING), high * (1 + last_iterate.ROUNDING)
+
+    @property
+    def populations(self) -> frozenset[int]:
+        return frozenset([self.records])
+
+    def composed_mu(self) -> float:
+        return self._ratio * math.sqrt(self.iterations)
+
+    def length(self) -> int:
+        return self.iterations
+
+    def after(self, place: int) -> NoisyGradientDescent:
+        return replace(self, iterations=place)
+
+    def derivation(self) -> Step:
+        return Step(str(self), THEOREM, f"{self.loss.words}; {_projection(self.diameter)}; {ONLY_LAST}")
+
+    def __str__(self) -> str:
+        return (
+            f"the last iterate of noisy gradient descent on {self.records} records: {self.iterations} steps of size "
+            f"{self.step_size:g}, noise {self.noise:g} on the mean gradient"
+        )
+
+
+def _projection(diameter: float) -> str:
+    if diameter == math.inf:
+        return "the start is public"
+    return f"the start is public and every iterate is projected on a convex set of diameter at most {diameter:g}"
+
+
+@dataclass(frozen=True, kw_only=True)
+class CyclicGradientDescent(GradientDescent):
+    """The same with one of several fixed batches a step, in the same order every epoch. The last batch is the worst.
+
+    Which batch a record is in does not depend on the data; one record is replaced by another in its place.
+
+    >>> loss = ConvexLoss(smoothness=1, strong_convexity=0.04, sensitivity=2)
+    >>> run = dict(loss=loss, batches=10, batch_size=50, noise=0.2, step_size=0.5, diameter=math.inf)
+    >>> CyclicGradientDescent(epochs=50, **run).mu()[1]
+    0.270003996...
+    """
+
+    loss: ConvexLoss
+    batches: int
+    batch_size: int
+    epochs: int
+    noise: float
+    step_size: float
+    diameter: float
+    relation: Relation = field(init=False, default=Relation.REPLACE)
+
+    def __post_init__(self) -> None:
+        who = "CyclicGradientDescent"
+        for name in ("batches", "batch_size", "epochs"):
+            object.__setattr__(self, name, count(who, 1, **{name: getattr(self, name)}))
+        object.__setattr__(self, "diameter", wide(who, self.diameter))
+        check_descent(self, self.loss, self.diameter)
+
+    @property
+    def _ratio(self) -> float:
+        return self.loss.moved / (self.batch_size * self.noise)
+
+    def mu(self) -> Interval:
+        high = last_iterate.cyclic_mu(self.gap, self.batches, self.epochs, self._ratio)
+        if self.diameter < math.inf:
+            far = self.diameter / (self.step_size * self.noise)
+            high = min(high, last_iterate.cyclic_projected_mu(self.batches, self.epochs, self._ratio, far))
+            return 0.0, high * (1 + last_iterate.ROUNDING)
+        low = last_iterate.linear_descent_mu(self.curved, self.batches, self.epochs, self._ratio)
+        return low * (1 - last_iterate.ROUNDING), high * (1 + last_iterate.ROUNDING)
+
+    @property
+    def populations(self) -> frozenset[int]:
+        return frozenset([self.batches * self.batch_size])
+
+    @property
+    def no_secret_sample(self) -> str:
+        return IN_ORDER
+
+    def at(self, removed: int, added: int) -> Pair:
+        if max(removed, added) > self.batch_size:
+            raise NotCovered(f"{self} for groups larger than a batch; groups up to {self.batch_size} are covered")
+        return super().at(removed, added)
+
+    def composed_mu(self) -> float:
+        return self._ratio * math.sqrt(self.epochs)
+
+    def length(self) -> int:
+        return self.epochs
+
+    def after(self, place: int) -> CyclicGradientDescent:
+        return replace(self, epochs=place)
+
+    def derivation(self) -> Step:
+        assumed = f"{self.loss.words}; {_projection(self.diameter)}; batches are fixed without regard to the data"
+        return Step(str(self), f"{THEOREM}; a record of the last batch is the worst", f"{assumed}; {ONLY_LAST}")
+
+    def __str__(self) -> str:
+        return (
+            f"the last iterate of noisy gradient descent through {self.batches} fixed batches of {self.batch_size}, "
+            f"{self.epochs} epochs, steps of size {self.step_size:g}, noise {self.noise:g} on the mean gradient"
+        )

@@ -1,0 +1,184 @@
+"""Noisy iterations of which only the last iterate is released: later noise hides what earlier steps revealed."""
+
+from __future__ import annotations
+
+import math
+from abc import abstractmethod
+from collections.abc import Sequence
+from dataclasses import dataclass
+from functools import cached_property
+from typing import Any
+
+import numpy as np
+
+from hush.checks import number
+from hush.curves.pairs.normal import NormalPair
+from hush.curves.pairs.pair import Interval, Pair
+from hush.curves.relation import Relation, checked_relation
+from hush.curves.renyi.curve import ZERO, RenyiCurve
+from hush.curves.theorems import last_iterate
+from hush.errors import InvalidParameter, NotCovered
+from hush.mechanisms.leaf import Leaf
+from hush.mechanisms.leaves.stated import GaussianDP
+from hush.mechanisms.mechanism import IDENTITY, Counts, Mechanism, Step, settled
+from hush.numerics.laws.law import UNIT
+
+ONLY_LAST = "only the last iterate is released, and nothing that was computed on the way"
+THEOREM = (
+    "shifted interpolation: Feldman, Mironov, Talwar, Thakurta 2018, Thm 22; "
+    "Bok, Su, Altschuler 2024, Sec. 3 and 4 (a Gaussian pair)"
+)
+LEAST_MU, LARGEST_MU = 1e-9, 1e6
+"""Distances of normals that are computed; below, the least one stands for all."""
+LONGEST_SCHEDULE = 100_000
+
+
+def gaussian_of(mu: float, relation: Relation) -> Mechanism:
+    """Any mechanism that is mu-Gaussian-DP, for mu of any size above 0."""
+    return GaussianDP(max(mu, LEAST_MU), relation)
+
+
+class LastIterate(Leaf):
+    """An iteration whose last iterate is mu-Gaussian-DP: a pair that composes with everything."""
+
+    @abstractmethod
+    def mu(self) -> Interval:
+        """mu of some run that meets the declaration (0 where none is known), and mu that no run exceeds."""
+
+    @abstractmethod
+    def composed_mu(self) -> float:
+        """mu if every iterate were released: composition without amplification."""
+
+    @abstractmethod
+    def length(self) -> int:
+        """How many steps (or epochs) `after` can be asked for."""
+
+    @abstractmethod
+    def after(self, place: int) -> LastIterate:
+        """The same iteration, ended after so many steps (or epochs)."""
+
+    def composed(self) -> Mechanism:
+        """The guarantee if every iterate were released."""
+        return gaussian_of(self.composed_mu(), self.relation)
+
+    def at(self, removed: int, added: int) -> Pair:
+        if any(max(removed, added) > records for records in self.populations):
+            raise NotCovered(f"{self} for groups of more records than there are")
+        size = self.steps(removed, added) * self.mu()[1]
+        if size > LARGEST_MU:
+            raise NotCovered(f"{self}: two normals at distance {size:g}; more than {LARGEST_MU:g} is not covered")
+        return NormalPair.shifted(max(size, LEAST_MU)) if self.composed_mu() > 0 else IDENTITY
+
+    def curve(self, removed: Counts, added: Counts) -> RenyiCurve:
+        r, a = settled(removed), settled(added)
+        if r is None or a is None:
+            return super().curve(removed, added)
+        size = self.steps(r, a) * max(self.mu()[1], last_iterate.SMALLEST_SCALE if self.composed_mu() else 0.0)
+        return RenyiCurve.linear(size * size / 2 * (1 + 4 * UNIT)) if size else ZERO
+
+    @property
+    def curve_beats_pair(self) -> bool:
+        return True
+
+    def attained(self, removed: Counts, added: Counts, alone: bool) -> tuple[Pair, ...]:
+        """Some run is that far from its neighbour; of smaller distances, and where none is known, nothing is said."""
+        low = self.mu()[0]
+        return gaussian_of(low, self.relation).attained(removed, added, alone) if low >= LEAST_MU else (IDENTITY,)
+
+
+@dataclass(frozen=True, kw_only=True)
+class NoisyIteration(LastIterate):
+    """x -> psi_t(x) + N(0, deviations_t^2) from a public start, where psi_t shrinks distances by contractions_t <= 1.
+
+    `sensitivities` are sup over x of |psi_t(x) - psi'_t(x)| between neighbours. One number stands for all steps.
+
+    >>> NoisyIteration(sensitivities=[1, 0, 0, 0], deviations=2, contractions=1).renyi(orders=[2]).round(9).tolist()
+    [0.0625]
+    """
+
+    sensitivities: tuple[float, ...]
+    deviations: tuple[float, ...]
+    contractions: tuple[float, ...]
+    relation: Relation = Relation.ADD_REMOVE
+
+    def __init__(
+        self,
+        *,
+        sensitivities: Sequence[float],
+        deviations: Sequence[float] | float,
+        contractions: Sequence[float] | float,
+        relation: Relation = Relation.ADD_REMOVE,
+    ) -> None:
+        first = _listed(sensitivities)
+        if not isinstance(first, list | tuple) or not 1 <= len(first) <= LONGEST_SCHEDULE:
+            rule = f"a list of 1 to {LONGEST_SCHEDULE} sensitivities, one a step"
+            raise InvalidParameter("NoisyIteration", rule, sensitivities=sensitivities)
+        for name, given, low, high in (
+            ("sensitivities", first, 0.0, 1e9),
+            ("deviations", _listed(deviations), 1e-9, 1e9),
+            ("contractions", _listed(contractions), 0.0, 1.0),
+        ):
+            object.__setattr__(self, name, _schedule(name, given, low, high, len(first)))
+        object.__setattr__(self, "relation", checked_relation("NoisyIteration", relation))
+
+    def mu(self) -> Interval:
+        return self._mu
+
+    @cached_property
+    def _mu(self) -> Interval:
+        return last_iterate.contractive_iteration_mu(self.sensitivities, self.deviations, self.contractions)
+
+    def composed_mu(self) -> float:
+        return math.sqrt(math.fsum((s / d) ** 2 for s, d in zip(self.sensitivities, self.deviations, strict=True)))
+
+    def length(self) -> int:
+        return len(self.sensitivities)
+
+    def after(self, place: int) -> NoisyIteration:
+        return NoisyIteration(
+            sensitivities=self.sensitivities[:place],
+            deviations=self.deviations[:place],
+            contractions=self.contractions[:place],
+            relation=self.relation,
+        )
+
+    def derivation(self) -> Step:
+        return Step(
+            str(self),
+            f"{THEOREM}; shifts: the greatest convex minorant of the cumulated sensitivities, attained by linear maps",
+            f"the maps differ by at most the stated sensitivities when you {self.relation.words}, contract as stated, "
+            f"and have fresh Gaussian noise; {ONLY_LAST}",
+        )
+
+    def __str__(self) -> str:
+        return f"the last iterate of a contractive noisy iteration of {self.length()} steps"
+
+
+def _listed(given: object) -> object:
+    return given.tolist() if isinstance(given, np.ndarray) else given
+
+
+def _schedule(name: str, given: object, low: float, high: float, steps: int) -> tuple[float, ...]:
+    rule = f"{low:g} <= {name} <= {high:g}"
+
+    def checked(value: object) -> float:
+        fields: dict[str, Any] = {name: value}
+        return number("NoisyIteration", rule, low, high, **fields)
+
+    if not isinstance(given, list | tuple):
+        return (checked(given),) * steps
+    if len(given) != steps:
+        raise InvalidParameter("NoisyIteration", f"one of the {name} for each of {steps} steps", **{name: given})
+    return tuple(checked(value) for value in given)
+
+
+def sized(who: str, **field: Any) -> float:
+    """A number of a size that is computed: 1e-12 to 1e12."""
+    ((name, value),) = field.items()
+    fields: dict[str, Any] = {name: value}
+    return number(who, f"1e-12 <= {name} <= 1e12", 1e-12, 1e12, **fields)
+
+
+def wide(who: str, diameter: object) -> float:
+    """A diameter, infinity for no projection."""
+    return math.inf if diameter == math.inf else sized(who, diameter=diameter)

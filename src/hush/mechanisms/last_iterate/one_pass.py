@@ -1,0 +1,180 @@
+"""One noisy pass over the records, one a step: to its end, or to a random stop."""
+
+from __future__ import annotations
+
+import math
+from dataclasses import dataclass, field, replace
+
+from hush.checks import count
+from hush.curves.bound import Bound
+from hush.curves.pairs.normal import NormalPair
+from hush.curves.pairs.pair import Interval, Pair
+from hush.curves.pairs.public_choice import Blend
+from hush.curves.relation import Relation
+from hush.curves.renyi.curve import ZERO, RenyiCurve
+from hush.curves.theorems import last_iterate
+from hush.curves.theorems.random_stop import random_stop_divergence, random_stop_groups
+from hush.errors import InvalidParameter, NotCovered
+from hush.mechanisms.last_iterate.descent import ConvexLoss, GradientDescent, check_descent
+from hush.mechanisms.last_iterate.iteration import LEAST_MU, ONLY_LAST, gaussian_of
+from hush.mechanisms.leaf import IN_ORDER, Leaf
+from hush.mechanisms.mechanism import IDENTITY, Counts, Mechanism, Step, settled
+
+RECORD_BY_RECORD = "Feldman, Mironov, Talwar, Thakurta 2018, Thm 23 (a Gaussian pair: Bok, Su, Altschuler 2024, Sec. 3)"
+
+
+@dataclass(frozen=True, kw_only=True)
+class OnePassGradientDescent(GradientDescent):
+    """w -> Proj(w - step_size (gradient of record t + N(0, noise^2))) for t = 1, ..., records, from a public start.
+
+    Early records are hidden by the noise of later steps, the last one is not: the guarantee for everyone is that of the
+    last record, and equals the one without amplification. `record_epsilon` says what a single record has.
+
+    >>> loss = ConvexLoss(smoothness=1, strong_convexity=0, lipschitz=1)
+    >>> run = OnePassGradientDescent(loss=loss, records=100, noise=4, step_size=0.5)
+    >>> run.epsilon(delta=1e-6).upper, run.record_epsilon(1, delta=1e-6).upper
+    (2.2540..., 0.189...)
+    """
+
+    loss: ConvexLoss
+    records: int
+    noise: float
+    step_size: float
+    relation: Relation = field(init=False, default=Relation.REPLACE)
+
+    def __post_init__(self) -> None:
+        object.__setattr__(self, "records", count("OnePassGradientDescent", 1, records=self.records))
+        check_descent(self, self.loss)
+
+    @property
+    def ratio(self) -> float:
+        """How far a replaced record moves one step, over the step's noise."""
+        return self.loss.moved / self.noise
+
+    def record_mu(self, record: int) -> Interval:
+        """mu of one record alone: attained by some run, and exceeded by none."""
+        place = count("record_mu", 1, record=record)
+        if place > self.records:
+            raise InvalidParameter("record_mu", f"record <= {self.records}", record=record)
+        high = last_iterate.one_pass_mu(self.gap, self.records - place, self.ratio) * (1 + last_iterate.ROUNDING)
+        if self.loss.strong_convexity > 0 and self.loss.lipschitz < math.inf:
+            return 0.0, high  # quadratics are not Lipschitz: none is known to attain it
+        if not self.curved <= 1:
+            return 0.0, high
+        # a record of the last batch of a pass over n batches, followed by maps x -> (1 - curved) x
+        low = last_iterate.linear_descent_mu(self.curved, self.records, 1, self.ratio)
+        return low * (1 - self.curved) ** (self.records - place) * (1 - last_iterate.ROUNDING), high
+
+    def record_epsilon(self, record: int, *, delta: float) -> Bound:
+        """Epsilon for one record alone. It is no guarantee for everyone: do not report it as one."""
+        low, high = self.record_mu(record)
+        upper = gaussian_of(high, self.relation).epsilon(delta=delta).upper
+        lower = gaussian_of(low, self.relation).epsilon(delta=delta).lower if low >= LEAST_MU else 0.0
+        route = f"record {record} of {self.records} alone, not everyone"
+        return Bound(lower, upper, "epsilon", delta=float(delta), relation=self.relation, route=route)
+
+    def mu(self) -> Interval:
+        """The largest over all records: that of the last one."""
+        return self.record_mu(self.records)
+
+    @property
+    def populations(self) -> frozenset[int]:
+        return frozenset([self.records])
+
+    @property
+    def no_secret_sample(self) -> str:
+        return IN_ORDER
+
+    def composed_mu(self) -> float:
+        return self.ratio
+
+    def length(self) -> int:
+        return self.records
+
+    def after(self, place: int) -> OnePassGradientDescent:
+        return replace(self, records=place)
+
+    def stopped_at_random(self) -> RandomStop:
+        """The same pass, ended after a number of steps that is drawn uniformly from 1 to `records`."""
+        return RandomStop(self)
+
+    def derivation(self) -> Step:
+        assumed = f"{self.loss.words}; the order of the records and the start do not depend on the data; {ONLY_LAST}"
+        return Step(str(self), f"{RECORD_BY_RECORD}; for everyone the last record counts, which gains nothing", assumed)
+
+    def __str__(self) -> str:
+        return (
+            f"the last iterate of one noisy pass over {self.records} records, one a step of size {self.step_size:g}, "
+            f"noise {self.noise:g} on the gradient"
+        )
+
+
+@dataclass(frozen=True)
+class RandomStop(Leaf):
+    """One noisy pass that ends after a number of steps drawn uniformly from 1 to n, without regard to the data.
+
+    Everyone gains: no record is the last one with more than probability 1/n. The number may be published.
+
+    >>> loss = ConvexLoss(smoothness=1, strong_convexity=0, lipschitz=1)
+    >>> run = OnePassGradientDescent(loss=loss, records=10_000, noise=4, step_size=0.5)
+    >>> run.epsilon(delta=1e-6).upper, run.stopped_at_random().epsilon(delta=1e-6).upper
+    (2.2540..., 0.936...)
+    """
+
+    run: OnePassGradientDescent
+    relation: Relation = field(init=False, default=Relation.REPLACE)
+
+    def __post_init__(self) -> None:
+        if not isinstance(self.run, OnePassGradientDescent):
+            raise InvalidParameter("RandomStop", "a hush.OnePassGradientDescent", run=self.run)
+
+    def _single(self, removed: int, added: int) -> None:
+        if self.steps(removed, added) > 1:
+            raise NotCovered(f"{self}, for groups: covered for one record replaced")
+
+    @property
+    def populations(self) -> frozenset[int]:
+        return self.run.populations
+
+    @property
+    def no_secret_sample(self) -> str:
+        return self.run.no_secret_sample
+
+    def at(self, removed: int, added: int) -> Pair:
+        self._single(removed, added)
+        groups = random_stop_groups(self.run.gap, self.run.records, self.run.ratio)
+        slack = 1 + last_iterate.ROUNDING
+        return Blend.of((NormalPair.shifted(max(mu * slack, LEAST_MU)), weight) for mu, weight in groups)
+
+    def curve(self, removed: Counts, added: Counts) -> RenyiCurve:
+        r, a = settled(removed), settled(added)
+        if r is None or a is None:
+            return super().curve(removed, added)
+        self._single(r, a)
+        if not r and not a:
+            return ZERO
+        run = self.run
+        return RenyiCurve.each(lambda order: random_stop_divergence(order, run.gap, run.records, run.ratio))
+
+    @property
+    def curve_beats_pair(self) -> bool:
+        return True
+
+    def attained(self, removed: Counts, added: Counts, alone: bool) -> tuple[Pair, ...]:
+        """None is known: the average is over stops, and a run that is worst for each of them need not exist."""
+        return (IDENTITY,)
+
+    def composed(self) -> Mechanism:
+        """The guarantee if every iterate were released."""
+        return gaussian_of(self.run.composed_mu(), self.relation)
+
+    def derivation(self) -> Step:
+        return Step(
+            str(self),
+            "average over the stop, by joint convexity of the hockey stick and of e^{(a-1) D_a}; record 1 is the worst",
+            "the number of steps is uniform on 1 to n and does not depend on the data",
+            (self.run.derivation(),),
+        )
+
+    def __str__(self) -> str:
+        return f"{self.run}, ended at random"

@@ -1,0 +1,1 @@
+"""Mechanisms that stand for themselves: noise, choices, posteriors, stated guarantees."""

@@ -1,0 +1,226 @@
+"""Choosing one of several answers: randomized response, the exponential mechanism, report noisy max."""
+
+from __future__ import annotations
+
+import math
+from abc import abstractmethod
+from dataclasses import dataclass
+from typing import ClassVar
+
+from hush.checks import count, number
+from hush.curves.pairs.finite import FinitePair, stated_points
+from hush.curves.pairs.pair import Pair
+from hush.curves.pairs.segment import SegmentPair
+from hush.curves.relation import Relation, checked_relation
+from hush.curves.renyi.curve import ZERO, RenyiCurve
+from hush.curves.renyi.families import bounded_range
+from hush.curves.renyi.sampling import poisson_sample
+from hush.errors import InvalidParameter, NotCovered
+from hush.mechanisms.leaf import Leaf
+from hush.mechanisms.leaves.stated import PureDP
+from hush.mechanisms.mechanism import Counts, Step, against_nothing, one_replaced, settled
+
+
+@dataclass(frozen=True)
+class RandomizedResponse(Leaf):
+    """k-ary randomized response: the true answer with probability e^eps/(e^eps + k - 1), any other alike.
+
+    It releases an answer of a record or of a query, so its relation must be said; its pair is the same for any
+    number of changed records.
+
+    >>> RandomizedResponse(epsilon=1.0, relation=Relation.REPLACE).epsilon(delta=0).upper
+    1.0
+    """
+
+    epsilon_: float
+    choices: int
+    relation: Relation
+    attains_curve: ClassVar[bool] = True
+    mirrored: ClassVar[bool] = True
+
+    def __init__(
+        self,
+        *,
+        epsilon: float | None = None,
+        choices: int = 2,
+        relation: Relation,
+        truth_probability: float | None = None,
+    ) -> None:
+        who = "RandomizedResponse"
+        checked_relation(who, relation)
+        choices = count(who, 2, choices=choices)
+        if (epsilon is None) == (truth_probability is None):
+            raise InvalidParameter(
+                who,
+                "exactly one of epsilon and truth_probability",
+                epsilon=epsilon,
+                truth_probability=truth_probability,
+            )
+        if epsilon is None:
+            rule = f"1/choices < truth_probability < 1 (choices={choices})"
+            truth = number(
+                who,
+                rule,
+                1 / choices,
+                1.0,
+                low_open=True,
+                high_open=True,
+                truth_probability=truth_probability,
+            )
+            value = math.log(truth / (1 - truth)) + math.log(choices - 1)
+        else:
+            value = number(who, "0 < epsilon <= 500", 0.0, 500.0, low_open=True, epsilon=epsilon)
+        object.__setattr__(self, "epsilon_", value)
+        object.__setattr__(self, "choices", choices)
+        object.__setattr__(self, "relation", relation)
+
+    def at(self, removed: int, added: int) -> Pair:
+        """Answers other than the two true ones are alike under both, at loss 0."""
+        import numpy as np
+
+        e = self.epsilon_
+        total = 1 + (self.choices - 1) * math.exp(-e)
+        high, low = 1 / total, math.exp(-e) / total
+        rest = (self.choices - 2) * low
+        if rest == 0:
+            return FinitePair(np.array([-e, e]), np.array([low, high]), lattice=2 * e)
+        return FinitePair(np.array([-e, 0.0, e]), np.array([low, rest, high]), lattice=e)
+
+    def mixture(self, removed: Counts, added: Counts) -> Pair:
+        if settled(added) == 0:
+            return self.at(1, 0).mix(sum(removed[1:]))
+        if settled(removed) == 0:
+            return self.at(0, 1).swap().mix(sum(added[1:])).swap()
+        return super().mixture(removed, added)
+
+    def derivation(self) -> Step:
+        return Step(
+            str(self),
+            "the exact pair of the two answers: Warner 1965; Kairouz, Oh, Viswanath 2015",
+            f"one answer, which may change at will when you {self.relation.words}",
+        )
+
+    def __str__(self) -> str:
+        return f"randomized response among {self.choices} with epsilon {self.epsilon_:g}"
+
+
+class BoundedRange(Leaf):
+    """A choice whose loss varies by at most a range between its outcomes, which says more than pure DP alone.
+
+    The pair is the envelope of all such; the Rényi curve is the supremum over them.
+    """
+
+    @property
+    @abstractmethod
+    def range_(self) -> float:
+        """The range of the loss when one record changes."""
+
+    def at(self, removed: int, added: int) -> Pair:
+        range_ = self.steps(removed, added) * self.range_
+        if range_ > 500:
+            raise NotCovered(f"{self}: a range of {range_:g} is beyond 500")
+        return SegmentPair.bounded_range(range_)
+
+    def mixture(self, removed: Counts, added: Counts) -> Pair:
+        """Of a sampled group, what pure DP says: a loss of this range is never beyond it."""
+        if one_replaced(removed, added):
+            return super().mixture(removed, added)
+        return PureDP(epsilon=self.range_, relation=self.relation).mixture(removed, added)
+
+    @property
+    def curve_beats_pair(self) -> bool:
+        return True
+
+    def attained(self, removed: Counts, added: Counts, alone: bool) -> tuple[Pair, ...]:
+        """Each point of the envelope is attained; composed, randomized response of half the epsilon has this range."""
+        if one_replaced(removed, added):
+            return against_nothing(self, removed[1], alone)
+        if None in (settled(removed), settled(added)) and max(len(removed), len(added)) > 2:
+            return ()  # of a sampled group only a bound is known
+        if alone:
+            return (self.pair(removed, added),)
+        r, a = settled(removed), settled(added)
+        if r is None or a is None:
+            return (PureDP(epsilon=self.range_ / 2, relation=self.relation).pair(removed, added),)
+        return (stated_points([self.steps(r, a) * self.range_ / 2], [0.0]),)  # log-odds of two answers add up
+
+    def curve(self, removed: Counts, added: Counts) -> RenyiCurve:
+        r, a = settled(removed), settled(added)
+        if r is not None and a is not None:
+            return bounded_range(self.steps(r, a) * self.range_) if r or a else ZERO
+        for counts, other in ((removed, a), (added, r)):
+            if other == 0 and len(counts) == 2 and self.relation is Relation.ADD_REMOVE:
+                return poisson_sample(bounded_range(self.range_), counts[1])
+        return super().curve(removed, added)
+
+
+@dataclass(frozen=True)
+class Exponential(BoundedRange):
+    """Exponential mechanism of this epsilon: weights exp(epsilon * utility / 2).
+
+    >>> Exponential(epsilon=1.0).repeat(100).epsilon(delta=1e-6).upper
+    36.36...
+    """
+
+    epsilon_: float
+    relation: Relation
+
+    def __init__(self, epsilon: float, relation: Relation = Relation.ADD_REMOVE) -> None:
+        value = number("Exponential", "0 < epsilon <= 500", 0.0, 500.0, low_open=True, epsilon=epsilon)
+        checked_relation("Exponential", relation)
+        object.__setattr__(self, "epsilon_", value)
+        object.__setattr__(self, "relation", relation)
+
+    @property
+    def range_(self) -> float:
+        return self.epsilon_
+
+    def derivation(self) -> Step:
+        return Step(
+            str(self),
+            "bounded range: Dong, Durfee, Rogers 2020, Lemma 3.1 (envelope of all pairs of that range)",
+            f"utility sensitivity 1 when you {self.relation.words}, weights exp(epsilon * utility / 2)",
+        )
+
+    def __str__(self) -> str:
+        return f"exponential mechanism with epsilon {self.epsilon_:g}"
+
+
+@dataclass(frozen=True)
+class ReportNoisyMax(BoundedRange):
+    """The index of the largest of several scores, each with Gumbel noise of this scale in units of the sensitivity.
+
+    It is the exponential mechanism in disguise, so its loss has range 2/scale; where a record moves all scores the same
+    way (`monotone`, as counts do), 1/scale. Laplace noise gives no such range: state that as PureDP.
+
+    >>> ReportNoisyMax(scale=2.0).renyi(orders=[2]).tolist() == Exponential(epsilon=1.0).renyi(orders=[2]).tolist()
+    True
+    """
+
+    scale: float
+    monotone: bool = False
+    relation: Relation = Relation.ADD_REMOVE
+
+    def __post_init__(self) -> None:
+        rule = "0.004 <= scale <= 1e9"
+        object.__setattr__(self, "scale", number("ReportNoisyMax", rule, 0.004, 1e9, scale=self.scale))
+        if not isinstance(self.monotone, bool):
+            raise InvalidParameter("ReportNoisyMax", "monotone to be True or False", monotone=self.monotone)
+        checked_relation("ReportNoisyMax", self.relation)
+        if self.monotone and self.relation is Relation.REPLACE:
+            raise InvalidParameter("ReportNoisyMax", "monotone only under ADD_REMOVE", monotone=self.monotone)
+
+    @property
+    def range_(self) -> float:
+        return (1 if self.monotone else 2) / self.scale
+
+    def derivation(self) -> Step:
+        moves = "all scores move the same way" if self.monotone else "scores may move either way"
+        return Step(
+            str(self),
+            "Gumbel noise makes it the exponential mechanism; bounded range: Dong, Durfee, Rogers 2020, Lemma 3.1",
+            f"score sensitivity 1 when you {self.relation.words}; {moves}; only the index is released",
+        )
+
+    def __str__(self) -> str:
+        return f"report noisy max with Gumbel noise of scale {self.scale:g}"

@@ -1,0 +1,263 @@
+"""Local randomizers that report vectors of bits and numbers."""
+
+from __future__ import annotations
+
+import math
+from dataclasses import dataclass, field
+
+import numpy as np
+from scipy import special
+
+from hush.checks import number
+from hush.curves.pairs.finite import FinitePair
+from hush.curves.pairs.normal import NormalPair
+from hush.curves.pairs.pair import Pair
+from hush.curves.pairs.segment import SegmentPair
+from hush.curves.relation import Relation
+from hush.curves.theorems.shuffling.multiset import (
+    Plain,
+    blanket_of_mass,
+    blanket_of_unary,
+    clone,
+    one_bit,
+    others_agree,
+    others_elsewhere,
+)
+from hush.curves.theorems.shuffling.normal_blanket import NormalBlanket
+from hush.curves.theorems.shuffling.shuffled import Named
+from hush.errors import InvalidParameter
+from hush.mechanisms.local.randomizer import (
+    Array,
+    LocalRandomizer,
+    Source,
+    checked_choices,
+    checked_epsilon,
+    checked_numbers,
+    checked_values,
+)
+from hush.mechanisms.mechanism import Step
+
+
+@dataclass(frozen=True)
+class UnaryEncoding(LocalRandomizer):
+    """A value among k as k bits, one of them 1, each bit then randomized (RAPPOR; Wang et al. 2017).
+
+    Symmetric: every bit is kept with probability e^{eps/2}/(e^{eps/2} + 1). Optimised: the 1 is kept with probability
+    1/2 and a 0 turns with probability 1/(e^eps + 1), which makes frequencies more precise.
+
+    >>> UnaryEncoding(epsilon=2.0, choices=50).shuffled(people=10_000).epsilon(delta=1e-6).upper
+    0.1...
+    """
+
+    epsilon_: float
+    choices: int
+    optimised: bool
+    relation: Relation = field(init=False, default=Relation.REPLACE)
+
+    def __init__(self, *, epsilon: float, choices: int, optimised: bool = True) -> None:
+        if not isinstance(optimised, bool):
+            raise InvalidParameter("UnaryEncoding", "optimised True or False", optimised=optimised)
+        object.__setattr__(self, "epsilon_", checked_epsilon("UnaryEncoding", epsilon))
+        object.__setattr__(self, "choices", checked_choices("UnaryEncoding", choices))
+        object.__setattr__(self, "optimised", optimised)
+        object.__setattr__(self, "relation", Relation.REPLACE)
+
+    @property
+    def largest(self) -> float:
+        return self.epsilon_
+
+    @property
+    def keep(self) -> float:
+        """Chance that the 1 stays 1."""
+        return 0.5 if self.optimised else 1 / (1 + math.exp(-self.epsilon_ / 2))
+
+    @property
+    def flip(self) -> float:
+        """Chance that a 0 becomes 1."""
+        return 1 / (math.exp(self.epsilon_ if self.optimised else self.epsilon_ / 2) + 1)
+
+    @property
+    def _bits(self) -> tuple[float, float, float]:
+        """Chances of (1,0), of (0,1) and of equal bits at the two places in question, the record holding the first."""
+        own, opposite = self.keep * (1 - self.flip), (1 - self.keep) * self.flip
+        return own, opposite, 1 - own - opposite
+
+    def report(self) -> Pair:
+        own, opposite, rest = self._bits
+        e = self.epsilon_
+        return FinitePair(np.array([-e, 0.0, e]), np.array([opposite, rest, own]), lattice=e)
+
+    def above(self, people: int) -> Named:
+        blanket = blanket_of_unary(self.epsilon_, self.choices, self.keep, self.flip, people)
+        return ("blanket", blanket), ("unshuffled", Plain(self.report()))
+
+    def below(self, people: int) -> Named:
+        own, opposite, _ = self._bits
+        agree = ("attained", others_agree(self.epsilon_, own, opposite, people))
+        if self.choices == 2:
+            return (agree,)
+        elsewhere = others_elsewhere(self.epsilon_, self.flip * (1 - self.flip), people, scale=self._scale)
+        return agree, ("attained, others elsewhere", elsewhere)
+
+    @property
+    def _scale(self) -> float:
+        """Weight of a trial of Q's own kind when everyone else holds a third value."""
+        return (1 - self.keep) / (1 - self.flip)
+
+    def bit(self) -> tuple[float, float]:
+        return self.flip, self.keep
+
+    def encode(self, values: Array, source: Source) -> Array:
+        """A row of bits a person, for values 0 .. choices-1."""
+        found = checked_values("UnaryEncoding", values, self.choices)
+        chance = np.full((len(found), self.choices), self.flip)
+        chance[np.arange(len(found)), found] = self.keep
+        return (source.random((len(found), self.choices)) < chance).astype(np.int8)
+
+    def frequencies(self, reports: Array) -> Array:
+        """Unbiased estimates of how frequent each value is."""
+        found = np.asarray(reports)
+        if found.ndim != 2 or found.shape[1] != self.choices or not np.all((found == 0) | (found == 1)):
+            raise InvalidParameter("UnaryEncoding", f"rows of {self.choices} bits", reports=reports)
+        return (found.mean(axis=0) - self.flip) / (self.keep - self.flip)
+
+    def standard_error(self, people: int) -> float:
+        """Standard error of the estimated frequency of a rare value."""
+        return math.sqrt(self.flip * (1 - self.flip) / people) / (self.keep - self.flip)
+
+    def derivation(self) -> Step:
+        return Step(
+            str(self),
+            "the two bits in which two values differ: Erlingsson, Pihur, Korolova 2014; Wang, Blocki, Li, Jha 2017",
+            "one value a person",
+        )
+
+    def __str__(self) -> str:
+        kind = "optimised" if self.optimised else "symmetric"
+        return f"{kind} unary encoding of each person's value among {self.choices} with epsilon {self.epsilon_:g}"
+
+
+@dataclass(frozen=True)
+class LaplaceReport(LocalRandomizer):
+    """Each person's number in [0, 1] with Laplace noise of this scale.
+
+    >>> LaplaceReport(scale=1.0).shuffled(people=10_000).epsilon(delta=1e-6).upper
+    0.04...
+    """
+
+    scale: float
+    relation: Relation = field(init=False, default=Relation.REPLACE)
+
+    def __post_init__(self) -> None:
+        rule = "1/30 <= scale <= 10000"
+        object.__setattr__(self, "scale", number("LaplaceReport", rule, 1 / 30, 1e4, scale=self.scale))
+
+    @property
+    def largest(self) -> float:
+        return 1 / self.scale
+
+    def report(self) -> Pair:
+        return SegmentPair.laplace(1 / self.scale)
+
+    def above(self, people: int) -> Named:
+        """The least density at y is that of the farther end of [0, 1], so the blanket's mass is e^{-eps0/2}."""
+        e = self.largest
+        blanket = blanket_of_mass(e, math.exp(-e / 2), people)
+        return ("blanket", blanket), ("clone", clone(e, people)), ("unshuffled", Plain(self.report()))
+
+    def listed(self, people: int) -> Named:
+        return super().listed(people)[1:]
+
+    def below(self, people: int) -> Named:
+        return tuple((f"attained, above {t:g}", one_bit(people, self._tail(t), self._tail(t - 1))) for t in (0.5, 1.0))
+
+    def _tail(self, t: float) -> float:
+        """Chance that the report of 0 is above t."""
+        return 0.5 * math.exp(-t / self.scale) if t >= 0 else 1 - 0.5 * math.exp(t / self.scale)
+
+    def bit(self) -> tuple[float, float]:
+        return self._tail(1.0), self._tail(0.0)
+
+    def encode(self, values: Array, source: Source) -> Array:
+        """One noisy number a person. Noise made of floats is for simulations: a release needs exact noise."""
+        found = checked_numbers("LaplaceReport", values)
+        centred = source.random((len(found),)) - 0.5
+        return found - self.scale * np.sign(centred) * np.log1p(-2 * np.abs(centred))
+
+    def mean(self, reports: Array) -> float:
+        """Unbiased estimate of the mean of the values."""
+        return float(np.mean(reports))
+
+    def standard_error(self, people: int) -> float:
+        """Standard error that the noise adds to the mean."""
+        return self.scale * math.sqrt(2 / people)
+
+    def derivation(self) -> Step:
+        return Step(str(self), "two Laplace laws at distance 1: Dwork et al. 2006", "one number in [0, 1] a person")
+
+    def __str__(self) -> str:
+        return f"each person's number in [0, 1] with Laplace noise of scale {self.scale:g}"
+
+
+@dataclass(frozen=True)
+class GaussianReport(LocalRandomizer):
+    """Each person's number in [0, 1] with Gaussian noise of this deviation.
+
+    No epsilon bounds the loss of one report, so what holds for pure randomizers does not apply. The privacy blanket
+    does: the lesser of the densities at 0 and at 1.
+
+    >>> GaussianReport(deviation=4.0).shuffled(people=100_000).epsilon(delta=1e-6).upper
+    0.0024...
+    """
+
+    deviation: float
+    relation: Relation = field(init=False, default=Relation.REPLACE)
+
+    def __post_init__(self) -> None:
+        rule = "0.1 <= deviation <= 10000"
+        object.__setattr__(self, "deviation", number("GaussianReport", rule, 0.1, 1e4, deviation=self.deviation))
+
+    @property
+    def largest(self) -> float:
+        return math.inf
+
+    def report(self) -> Pair:
+        return NormalPair.shifted(1 / self.deviation)
+
+    def above(self, people: int) -> Named:
+        return ("blanket", NormalBlanket(self.deviation, people)), ("unshuffled", Plain(self.report()))
+
+    def listed(self, people: int) -> Named:
+        return ()
+
+    def below(self, people: int) -> Named:
+        places = (0.5, 1.0, 1 + self.deviation)
+        return tuple((f"attained, above {t:g}", one_bit(people, self._tail(t), self._tail(t - 1))) for t in places)
+
+    def _tail(self, t: float) -> float:
+        """Chance that the report of 0 is above t."""
+        return float(special.ndtr(-t / self.deviation))
+
+    def bit(self) -> tuple[float, float]:
+        return self._tail(1.0), self._tail(0.0)
+
+    def encode(self, values: Array, source: Source) -> Array:
+        """One noisy number a person. Noise made of floats is for simulations: a release needs exact noise."""
+        found = checked_numbers("GaussianReport", values)
+        return found + self.deviation * special.ndtri(np.maximum(source.random((len(found),)), 1e-300))
+
+    def mean(self, reports: Array) -> float:
+        """Unbiased estimate of the mean of the values."""
+        return float(np.mean(reports))
+
+    def standard_error(self, people: int) -> float:
+        """Standard error that the noise adds to the mean."""
+        return self.deviation / math.sqrt(people)
+
+    def derivation(self) -> Step:
+        return Step(
+            str(self), "two normal laws at distance 1: Balle, Wang 2018, Thm 8", "one number in [0, 1] a person"
+        )
+
+    def __str__(self) -> str:
+        return f"each person's number in [0, 1] with Gaussian noise of deviation {self.deviation:g}"

@@ -1,0 +1,131 @@
+"""Random allocation: every record takes part in a fixed number of the steps of an epoch, drawn at random."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+
+import numpy as np
+
+from hush.checks import count
+from hush.curves.pairs.pair import Pair
+from hush.curves.pairs.product import Product
+from hush.curves.relation import Relation
+from hush.errors import InvalidParameter, NotCovered
+from hush.mechanisms.mechanism import IDENTITY, NONE, Counts, Mechanism, Step, exactly, require, require_child, settled
+from hush.mechanisms.schemes.scheme import Scheme
+from hush.randomness.draws import integers
+from hush.randomness.source import Source, source_or_secure
+
+MOST_STEPS = 10**9
+
+
+@dataclass(frozen=True)
+class Allocation(Scheme):
+    """An epoch of `steps` steps, in `times` rounds of equal length; each record is in one step of each round.
+
+    Which step is uniform and independent for every record and every round, and nobody learns it. The scheme makes the
+    whole epoch: `step.on(Allocation(steps=1000)).repeat(10)` is ten epochs of a thousand steps.
+
+    >>> from hush import Gaussian
+    >>> Gaussian(1.0).on(Allocation(steps=1000)).epsilon(delta=1e-6)
+    Bound(epsilon=0.1717..., delta=1e-06)
+    """
+
+    steps: int
+    times: int = 1
+
+    def __post_init__(self) -> None:
+        object.__setattr__(self, "steps", count("Allocation", 1, steps=self.steps))
+        object.__setattr__(self, "times", count("Allocation", 1, times=self.times))
+        if self.steps > MOST_STEPS:
+            raise InvalidParameter("Allocation", f"steps <= {MOST_STEPS}", steps=self.steps)
+        if self.steps % self.times:
+            raise InvalidParameter(
+                "Allocation",
+                "times that divides steps (so many rounds of equal length)",
+                times=self.times,
+                steps=self.steps,
+            )
+
+    @property
+    def round(self) -> int:
+        """Steps of one round."""
+        return self.steps // self.times
+
+    def applied(self, mechanism: Mechanism) -> Mechanism:
+        inner = require("Allocation", mechanism)
+        return inner.repeat(self.times) if self.round == 1 else Allocated(inner, self)
+
+    def draw(self, population: int, source: Source | None = None) -> list[np.ndarray]:
+        """The batches of one epoch, in order: `steps` arrays of record numbers 0..population-1, each increasing.
+
+        >>> batches = Allocation(steps=4, times=2).draw(6)
+        >>> [sorted(np.concatenate(batches[:2]).tolist()), sorted(np.concatenate(batches[2:]).tolist())]
+        [[0, 1, 2, 3, 4, 5], [0, 1, 2, 3, 4, 5]]
+        """
+        population = count("Allocation.draw", 0, population=population)
+        bits = source_or_secure(source)
+        batches: list[np.ndarray] = []
+        for _ in range(self.times):
+            place = integers(bits, self.round, population)
+            ordered = np.argsort(place, kind="stable")
+            cuts = np.searchsorted(place[ordered], np.arange(1, self.round))
+            batches += np.split(ordered, cuts)
+        return batches
+
+    def __str__(self) -> str:
+        rounds = "" if self.times == 1 else f", in {self.times} rounds"
+        return f"random allocation to {self.times} of {self.steps} steps{rounds}"
+
+
+@dataclass(frozen=True)
+class Allocated(Mechanism):
+    """An epoch of steps, each record in as many of them as its allocation says."""
+
+    inner: Mechanism
+    scheme: Allocation
+    relation: Relation = field(init=False)
+
+    def __post_init__(self) -> None:
+        if not isinstance(self.scheme, Allocation):
+            raise InvalidParameter("Allocated", "a hush.Allocation", scheme=self.scheme)
+        object.__setattr__(self, "relation", require_child("Allocated", self.inner).relation)
+
+    @property
+    def children(self) -> tuple[Mechanism, ...]:
+        return (self.inner,)
+
+    @property
+    def together(self) -> frozenset[int]:
+        return self.inner.together
+
+    def pair(self, removed: Counts, added: Counts) -> Pair:
+        r, a = settled(removed), settled(added)
+        if r == a == 0:
+            return IDENTITY
+        if self.relation is Relation.ADD_REMOVE and r == 1 and a == 0:
+            return Product.of([(self.inner.allocated(self.scheme.round), self.scheme.times)])
+        if self.relation is Relation.ADD_REMOVE and r == 0 and a == 1:
+            return self.pair(added, removed).swap()
+        if a == 0 and r is None and len(removed) == 2:
+            return self.pair(exactly(1), NONE).mix(removed[1])
+        if r == 0 and a is None and len(added) == 2:
+            return self.pair(NONE, exactly(1)).swap().mix(added[1]).swap()
+        raise NotCovered(
+            f"{self.scheme} for groups, or where a record is replaced: no pair is known. Covered: one record added or "
+            "removed. Nearest: hush.Poisson, which covers groups and replacement"
+        )
+
+    def derivation(self) -> Step:
+        return Step(
+            f"an epoch: {self.scheme}",
+            "the mean of N(e_i/σ, I) over the steps i, against N(0, I), dominates: Chua et al. 2025 (balls and bins), "
+            "Feldman, Shenfeld 2025; its likelihood ratio is a mean of lognormals, whose calls and puts are computed "
+            "from its Laplace transform; rounds and epochs are composed",
+            "each record's step is uniform, independent of all else, and stays secret; the number of steps does not "
+            "come from a private count of the data",
+            (self.inner.derivation(),),
+        )
+
+    def __str__(self) -> str:
+        return f"{self.inner} on {self.scheme}"

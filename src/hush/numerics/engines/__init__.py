@@ -1,0 +1,1 @@
+"""Ways to the law of a sum of losses: contour integrals, lattices, term by term."""

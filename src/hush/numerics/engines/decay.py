@@ -1,0 +1,83 @@
+"""How fast a product of characteristic functions decays: bounds over all large arguments."""
+
+from __future__ import annotations
+
+import math
+
+import numpy as np
+
+from hush.arrays import Array
+from hush.numerics.laws.law import Envelope
+
+MOST_TERMS = 400_000
+"""Terms that one octave may sum; where that is too few the bound is loose, not wrong."""
+Envelopes = list[tuple[Envelope, int]]
+
+
+def tail_bound(envelopes: Envelopes, start: float, goal: float, stop: float = math.inf) -> float:
+    """Bound on the integral over y > start of |phi(y)| / y^2, phi the product of the factors.
+
+    With a stop, on the integral up to there of |phi| alone.
+    """
+    flat = stop < math.inf
+    deviation = max(e.deviation for e, _ in envelopes)
+    jump = max(((n * e.deviation * e.jump, e.jump) for e, n in envelopes), default=(0.0, 0.0))[1]
+    y = min(max(start, 0.75 / jump), stop) if jump > 0 else start
+    total = _between(envelopes, start, y, flat) if y > start else 0.0
+    rest = math.inf
+    for _ in range(60):
+        rest = max(stop - y, 0.0) if flat else _decay(envelopes, y)
+        if total > goal or total + rest <= goal:
+            break
+        total += _octave(envelopes, y, deviation, goal, flat)
+        y *= 2
+    return total + rest
+
+
+def _decay(envelopes: Envelopes, start: float) -> float:
+    """The same integral from atoms and total variation alone, octave by octave."""
+    y = start * _OCTAVES
+    log_bound = sum(n * np.log(np.maximum(e.decay(y), 1e-300)) for e, n in envelopes)
+    return float((np.exp(log_bound) / (2 * y)).sum()) + 1 / float(2 * y[-1])
+
+
+_OCTAVES = 2.0 ** np.arange(60)
+
+
+def _octave(envelopes: Envelopes, low: float, deviation: float, goal: float, flat: bool) -> float:
+    """The same over [low, 2 low], on finer intervals while that can help.
+
+    The nodes there may be few, so it is the sum over nodes that is bounded: at most (low + step)/step of them, the
+    step at most low/4, each weighed by the largest bound.
+    """
+    count = max(4, math.ceil(low * deviation / 0.5))
+    cells = max(len(e.loss) for e, _ in envelopes)
+    if count * cells > 4 * MOST_TERMS:  # not worth it: |phi| <= 1
+        return 1.25 * (low if flat else 1 / low)
+    while True:
+        edges = np.linspace(low, 2 * low, count + 1)
+        middle, radius = (edges[1:] + edges[:-1]) / 2, low / count / 2
+        log_bound = np.zeros(count)
+        for envelope, n in envelopes:
+            log_bound += n * np.log(np.maximum(envelope.ceiling(middle, radius), 1e-300))
+        bound = 1.25 * math.exp(float(log_bound.max())) * (low if flat else 1 / low)
+        if bound <= goal or 4 * count * cells > MOST_TERMS:
+            return bound
+        count *= 4
+
+
+def _between(envelopes: Envelopes, start: float, stop: float, flat: bool) -> float:
+    """The same integral over [start, stop], by 1 - |phi(y)|^2 >= (1 - |phi(ny)|^2)/n^2 with ny in [stop, 2 stop]."""
+    edges = np.linspace(stop, 2 * stop, 17)
+    middle, radius = (edges[1:] + edges[:-1]) / 2, stop / 32
+    y = np.geomspace(start, stop, 100)
+    log_bound = np.zeros(len(y))
+    for envelope, n in envelopes:
+        gap = 1 - float(envelope.ceiling(middle, radius).max()) ** 2
+        log_bound += n / 2 * np.log1p(-np.minimum(gap / (stop / y + 1) ** 2, 1 - 1e-16))
+    return float(np.exp(log_bound[:-1]) @ _lengths(y, flat))
+
+
+def _lengths(edges: Array, flat: bool) -> Array:
+    """Integral of 1, or of 1/y^2, between neighbouring edges."""
+    return np.diff(edges) if flat else -np.diff(1 / edges)

@@ -1,0 +1,105 @@
+"""Few losses on a lattice, convolved term by term: for tails that no tilt can follow.
+
+Serves what neither the contour nor the tilted transform can: a handful of losses whose moments are ruled by events
+far rarer than delta. The error terms are listed in docs/theory/error-budget.md.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+import numpy as np
+
+from hush.arrays import Array
+from hush.numerics.engines.grid import Bracket, LatticeLaw, LossSource, discretise, dot, meeting, support
+from hush.numerics.work import room, spend
+
+
+@dataclass(frozen=True, eq=False)
+class Convolved:
+    """The law of a sum of few losses by direct convolution: only positive numbers are added, so no digits are lost."""
+
+    losses: Array
+    mass: Array
+    at_infinity: float
+    """P-mass of an infinite loss among them."""
+    sure: float
+    """Largest epsilon that is exceeded wherever the sum lies past the end of its lattice."""
+    early: float
+    """At most so much of the infinite mass lies past the end of one part's lattice, the others being anywhere."""
+    sure_early: float
+    """Largest epsilon that is exceeded there: that end, and the first losses of the others."""
+
+    def log_delta(self, epsilon: float, side: int) -> float:
+        """Bound on log delta(epsilon) from one side: -1 below, +1 above."""
+        start = int(np.searchsorted(self.losses, epsilon, side="right"))
+        spend(3 * (len(self.losses) - start))
+        gap = self.losses[start:] - epsilon
+        value = (dot(self.mass[start:], -np.expm1(-gap)) + side * 1e-310) * (1 + side * 1e-10)
+        if side > 0 or epsilon <= self.sure:
+            sure = (
+                self.at_infinity if side > 0 or epsilon <= self.sure_early else max(self.at_infinity - self.early, 0.0)
+            )
+            value += sure * (1 + side * 1e-10)
+        return min(math.log(value), 0.0) if value > 1e-305 else -math.inf if side < 0 else -700.0
+
+
+def convolve(laws: Sequence[tuple[LatticeLaw, int]], step: float, points: int) -> Convolved:
+    """Sum the lattice laws without a transform, each power by repeated squaring, on so many points at the most."""
+    total = LatticeLaw(0.0, np.ones(1), 0.0)
+    for law, n in laws:
+        power, rest = law, n
+        while rest:
+            total = _joined(total, power, step, points) if rest % 2 else total
+            rest //= 2
+            power = _joined(power, power, step, points) if rest else power
+    ends = [len(law.mass) for law, _ in laws if law.at_infinity > 0]
+    return Convolved(
+        total.first + step * np.arange(len(total.mass)),
+        total.mass,
+        total.at_infinity,
+        total.first + step * (points - 2),
+        sum(n * law.at_infinity for law, n in laws),
+        total.first + step * (min([points, *ends]) - 2),
+    )
+
+
+def _joined(a: LatticeLaw, b: LatticeLaw, step: float, points: int) -> LatticeLaw:
+    """The law of the sum; what lies past so many points goes to the last and to infinity, its P- and Q-mass kept."""
+    room(len(a.mass) + len(b.mass), 4)
+    spend(len(a.mass) * len(b.mass) / 20)
+    mass = np.convolve(a.mass, b.mass)
+    infinite = a.at_infinity * (float(b.mass.sum()) + b.at_infinity) + float(a.mass.sum()) * b.at_infinity
+    if len(mass) > points:
+        past, gap = mass[points:], step * np.arange(1, len(mass) - points + 1)
+        mass = mass[:points].copy()
+        mass[-1] += dot(past, np.exp(-gap))
+        infinite += dot(past, -np.expm1(-gap))
+    return LatticeLaw(a.first + b.first, mass, infinite)
+
+
+def direct_bracket(sources: Sequence[LossSource], size: int, log_cut: float, ceiling: float = math.inf) -> Bracket:
+    """Both laws of a sum of few losses, whatever their tails: there is no tilt to choose.
+
+    For epsilon up to the ceiling, losses that make the sum exceed it whatever the others are need no places of
+    their own: only their P- and Q-mass matters.
+    """
+    ranges = [support(source, log_cut) for source in sources]
+    least = sum(s.times * low for s, (low, _) in zip(sources, ranges, strict=True))
+    if not ceiling > least:  # every sum exceeds it
+        ceiling = math.inf
+    ranges = [(low, min(high, ceiling - least + low)) for low, high in ranges]
+    widest = max(1e-12, *(high - low for low, high in ranges))
+    count = sum(s.times for s in sources)
+    reach = min(ceiling - least, sum(s.times * (high - low) for s, (low, high) in zip(sources, ranges, strict=True)))
+    step = meeting(sources, max(widest, reach) / size)
+    ranges = [(low, high + 4 * count * step) for low, high in ranges]
+    both = [(*discretise(s, step, *r, lump=True), s.times) for s, r in zip(sources, ranges, strict=True)]
+    everything = sum(n * len(above.mass) for above, _, n in both)
+    points = math.ceil(min((ceiling - least) / step + 4 * count + 8, everything))
+    return Bracket(
+        convolve([(above, n) for above, _, n in both], step, points),
+        convolve([(below, n) for _, below, n in both], step, points),
+    )

@@ -1,0 +1,140 @@
+"""Where to integrate: moments at real orders, the best of them, and the cheapest line."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+import numpy as np
+
+from hush.arrays import Array
+from hush.numerics.laws.law import UNIT, Law
+
+Parts = Sequence[tuple[Law, int]]
+
+MOST_NODES = 1 << 17
+LARGEST_ORDER = 1e10
+
+
+@dataclass(frozen=True, eq=False)
+class Orders:
+    """K(c) = log E_P e^{cL} of the whole sum, mean and typical size of the tilted loss, at increasing orders c."""
+
+    c: Array
+    value: Array
+    mean: Array
+    spread: Array
+
+    @classmethod
+    def of(cls, parts: Parts, c: Array) -> Orders:
+        value, mean, square = np.zeros(len(c)), np.zeros(len(c)), np.zeros(len(c))
+        for law, n in parts:
+            k, m, deviation = law.cumulants(c, 10 + math.log(n))
+            value, mean, square = value + n * k, mean + n * m, square + n * deviation**2
+        return cls(c, value, mean, 1.25 * np.sqrt(square))
+
+    def exponent(self) -> Array:
+        """E with delta(eps) <= e^{E - c eps}, by Markov: K(c) + log sup_L (1 - e^{eps-L})_+ e^{-c(L-eps)}."""
+        return self.value + log_markov(self.c)
+
+    def objective(self, epsilon: float | None, log_delta: float | None) -> Array:
+        """What the best order minimises: the size of the integrand at epsilon, or epsilon by Markov at delta."""
+        if epsilon is not None:
+            return self.value - self.c * epsilon - np.log(self.c) - np.log1p(self.c)
+        return (self.exponent() - (log_delta or 0.0)) / self.c
+
+
+def log_markov(c: Array | float) -> Array:
+    return -c * np.log1p(1 / np.asarray(c)) - np.log1p(c)
+
+
+def best_orders(parts: Parts, *, epsilon: float | None = None, log_delta: float | None = None) -> tuple[Orders, int]:
+    """Orders around the one that gives the best Markov (Renyi) bound, and the index of that one."""
+    start = Orders.of(parts, np.array([1e-6]))
+    deviation = max(float(start.spread[0]), 1e-150)
+    if epsilon is not None:
+        depth = max(1.0, (epsilon - float(start.mean[0])) / deviation)
+    else:
+        depth = math.sqrt(2 * max(-(log_delta or 0.0), 0.5))
+    guess = min(max(depth / deviation, 1e-6), LARGEST_ORDER / 100)
+    lattice = common_lattice(parts)
+    largest = 50 / lattice[0] if lattice else LARGEST_ORDER
+    guess = min(guess, largest / 2)
+    low, high = guess / 40, guess * 1.5
+    orders, best = start, 0
+    for _ in range(16):
+        orders = Orders.of(parts, np.geomspace(low, high, 12))
+        best = int(np.argmin(orders.objective(epsilon, log_delta)))
+        if best == len(orders.c) - 1 and high < largest:
+            low, high = float(orders.c[-2]), min(high * 12, largest)
+        elif best == 0 and low > 1e-12:
+            low, high = low / 40, float(orders.c[1])
+        else:
+            break
+    orders = Orders.of(parts, float(orders.c[best]) * _NEARBY)
+    return orders, int(np.argmin(orders.objective(epsilon, log_delta)))
+
+
+def all_orders(parts: Parts, epsilon: float) -> Orders:
+    """Orders over a wide range about 1/epsilon."""
+    return Orders.of(parts, np.geomspace(0.05, 100, 24) / max(epsilon, 1e-4))
+
+
+_NEARBY = np.array([0.3, 0.4, 0.5, 0.6, 0.7, 0.8, 0.9, 1.0, 1.12, 1.25, 1.5, 2.0, 3.0])
+
+
+@dataclass(frozen=True)
+class LineChoice:
+    """Where to integrate: the order c, another order to the right for the aliases, the period 2 pi / step."""
+
+    c: float
+    right: float
+    period: float
+    log_ratio: float
+    """log of delta over e^{K(c) - c eps}: what the errors are compared with."""
+    spread: float
+    """Typical size of the tilted sum about its mean."""
+
+
+def choose_route(orders: Orders, epsilon: float, log_delta: float, tolerance: float) -> LineChoice:
+    """The cheapest line for delta near (epsilon, log_delta): period times reach is least."""
+    goal = math.log(0.1 * tolerance) + log_delta
+    c, exponent = orders.c, orders.exponent()
+    left = np.minimum((max(epsilon, 0.0) - goal) / (c + 1), -goal / c)
+    gap = c[None, :] - c[:, None]
+    with np.errstate(divide="ignore", invalid="ignore"):
+        rights = np.where(gap > 0, (exponent - c * epsilon - goal)[None, :] / gap, math.inf)
+    partner = np.argmin(rights, axis=1)
+    period = np.maximum(np.maximum(left, rights[np.arange(len(c)), partner]), 1e-12)
+    log_ratio = log_delta - (orders.value - c * epsilon)
+    # a heavy tail makes the spread large without making the integrand decay: trust the smaller one
+    spread = np.maximum(np.minimum(orders.spread[0], orders.spread), 1e-30)
+    work = period * np.sqrt(4 - math.log(tolerance) - np.minimum(log_ratio, 0.0)) / spread
+    work = work * (1 + np.exp(np.minimum(-18 - log_ratio, 50.0)))
+    best = int(np.argmin(work[:-1]))
+    return LineChoice(
+        float(c[best]),
+        float(c[partner[best]]),
+        float(period[best]),
+        float(log_ratio[best]),
+        float(spread[best]),
+    )
+
+
+def common_lattice(parts: Parts) -> tuple[float, float] | None:
+    """(step, offset) of the lattice on which the sum of all losses lies, where the parts share one step."""
+    step = parts[0][0].lattice
+    if step is None or any(law.lattice != step for law, _ in parts):
+        return None
+    offset = math.fsum(n * math.fmod(law.origin, step) for law, n in parts)
+    return step, math.fmod(offset, step)
+
+
+def markov_exponent(parts: Parts, c: float) -> float:
+    """Certified E with delta(eps) <= e^{E - c eps} (Canonne, Kamath, Steinke 2020, Prop. 12)."""
+    if sum(law.cost(c, 0.0, 40.0) for law, _ in parts) > MOST_NODES:
+        return math.inf
+    tilts = [(law.tilt(c, accuracy=20 + math.log(n)), n) for law, n in parts]
+    value = sum(n * (t.log_moment + t.log_moment_error) for t, n in tilts)
+    return value + float(log_markov(c)) + 4 * UNIT * abs(value)

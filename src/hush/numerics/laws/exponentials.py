@@ -1,0 +1,132 @@
+"""Analytic pieces: a loss with exponential density on an interval, mixed or not."""
+
+from __future__ import annotations
+
+import math
+from dataclasses import dataclass
+from functools import lru_cache
+
+import numpy as np
+
+from hush.arrays import Array
+from hush.numerics.laws.law import MOST_CELLS, Cells, Nodes, cell_slack
+
+
+@dataclass(frozen=True)
+class Exponentials:
+    """Loss that is log((1-A+A e^l)/(1-B+B e^l)) where l has P-density k e^{l/2} and Q-density k e^{-l/2} on [-a, a].
+
+    The continuous part of Laplace noise (with atoms beside it) and of the bounded-range envelope (alone).
+    """
+
+    bound: float
+    log_height: float
+    above: float
+    below: float
+
+    def parts(self, base_loss: Array) -> tuple[Array, Array]:
+        """log(1-A+A e^l) and log(1-B+B e^l)."""
+        return log_two(self.above, base_loss), log_two(self.below, base_loss)
+
+    def nodes(self, tilt: float, reach: float, accuracy: float) -> Nodes:
+        """Composite Gauss-Legendre; error by the Bernstein ellipse (Trefethen 2013, Thm 19.3) with rho = 4.
+
+        On an ellipse around a panel of half-length r: overhang 1.125 r, height 1.875 r < pi.
+        """
+        panels = self._panels(tilt, reach, accuracy)
+        r = self.bound / panels
+        points, log_gauss = gauss()
+        middle = (2 * np.arange(panels) + 1) * r - self.bound
+        base = (middle[:, None] + r * points).ravel()
+        log_above, log_below = self.parts(base)
+        loss = log_above - log_below
+        log_density = self.log_height - base / 2 + log_above + tilt * loss
+        log_weight = log_density + np.tile(log_gauss + math.log(r), panels)
+        height = 1.875 * r
+        growth = (1.125 + 1.0) * r * (1.5 + 2 * tilt) + height * reach - tilt * math.log(math.cos(height / 2))
+        log_error = math.log(64 / 15 / (1 - 1 / 16)) + growth - 2 * len(points) * math.log(4)
+        top, centre = float(log_weight.max()), self._log_density(middle, tilt)
+        error = float(np.exp(centre - top).sum()) * r * math.exp(log_error) / float(np.exp(log_weight - top).sum())
+        slope = logistic(self.above, base) - logistic(self.below, base)
+        loss_error = 3 * np.abs(loss) + 2 * np.abs(slope) * np.abs(base)
+        return Nodes(loss, log_weight, loss_error, error)
+
+    def _panels(self, tilt: float, reach: float, accuracy: float) -> int:
+        half = min(self.bound, 1.4, max(80.0 - accuracy, 20.0) / (6.0 + 4.3 * abs(tilt) + 1.9 * reach))
+        return max(1, math.ceil(self.bound / half))
+
+    def cost(self, tilt: float, reach: float, accuracy: float) -> float:
+        return 32.0 * self._panels(tilt, reach, accuracy)
+
+    def cells(self, tilt: float, fineness: int) -> Cells:
+        """Equal cells in l."""
+        bend = (1 + 2 * tilt) / 4
+        count = min(math.ceil(2 * self.bound * fineness / min(0.04, 0.5 / math.sqrt(bend))), MOST_CELLS)
+        step = 2 * self.bound / count
+        base = (np.arange(count) + 0.5) * step - self.bound
+        loss = np.subtract(*self.parts(base))
+        half_width = np.maximum(
+            *(np.abs(np.subtract(*self.parts(base + side)) - loss) for side in (step / 2, -step / 2))
+        )
+        above, below = logistic(self.above, base), logistic(self.below, base)
+        slope, curvature = above - below, above * (1 - above) - below * (1 - below)
+        log_weight = self._log_density(base, tilt) + math.log(step)
+        steepness = -0.5 + above + tilt * slope
+        slack = cell_slack(np.abs(steepness) * step / 2, bend * step * step / 8)
+        steep = np.abs(slope)
+        ends = np.array([-self.bound, self.bound])
+        end_slope = np.abs(logistic(self.above, ends) - logistic(self.below, ends))
+        jumps = float(np.logaddexp.reduce(self._log_density(ends, tilt) - np.log(end_slope)))
+        return Cells(loss, log_weight, half_width, slack, np.abs(steepness - curvature / slope) / steep, jumps)
+
+    def sweep(self, tilts: Array, accuracy: float) -> tuple[Array, Array]:
+        """Losses and log-weights that serve all the tilts at once: panels that halve towards both ends."""
+        edges = self.bound * (1 - np.concatenate([[1.0], 2.0 ** -np.arange(1.0, 36.0), [0.0]]))
+        edges = np.concatenate([-edges[:0:-1], edges])
+        points, log_gauss = gauss()
+        middle, radius = (edges[1:] + edges[:-1]) / 2, (edges[1:] - edges[:-1]) / 2
+        base = (middle[:, None] + radius[:, None] * points).ravel()
+        log_weight = self._log_density(base, 0.0) + (np.log(radius)[:, None] + log_gauss).ravel()
+        return np.subtract(*self.parts(base)), log_weight
+
+    def without_tail(self, log_mass: float) -> tuple[Exponentials, float]:
+        """Its losses are bounded: nothing is left out."""
+        return self, 0.0
+
+    def _log_density(self, base: Array, tilt: float) -> Array:
+        log_above, log_below = self.parts(base)
+        return self.log_height - base / 2 + log_above + tilt * (log_above - log_below)
+
+
+def log_two(share: float, base: Array) -> Array:
+    """log(1 - share + share e^base)."""
+    if share == 0:
+        return np.zeros_like(base)
+    if share == 1:
+        return base
+    small = share * np.expm1(np.minimum(base, 600.0))
+    near = (small > -0.5) & (base < 600)
+    return np.where(
+        near, np.log1p(np.where(near, small, 0.0)), np.logaddexp(math.log1p(-share), math.log(share) + base)
+    )
+
+
+def logistic(share: float, base: Array) -> Array:
+    """share e^base / (1 - share + share e^base)."""
+    if share == 0:
+        return np.zeros_like(base)
+    return np.exp(math.log(share) + base - log_two(share, base))
+
+
+@lru_cache(maxsize=1)
+def gauss() -> tuple[Array, Array]:
+    """Nodes and log-weights of 32 points, polished in extended precision: the library's weights lose four digits."""
+    x = np.polynomial.legendre.leggauss(32)[0].astype(np.longdouble)
+    slope = x
+    for _ in range(3):
+        previous, value = np.ones_like(x), x
+        for n in range(2, 33):
+            previous, value = value, ((2 * n - 1) * x * value - (n - 1) * previous) / n
+        slope = 32 * (previous - x * value) / (1 - x * x)
+        x = x - value / slope
+    return x.astype(float), np.log(2 / ((1 - x * x) * slope * slope)).astype(float)

@@ -1,0 +1,334 @@
+"""The law of a privacy loss as finitely many atoms and analytic pieces, and its exponential tilts.
+
+A piece knows how to turn itself into quadrature nodes whose error is bounded in advance. Everything the
+contour engine needs is read off the nodes: moments at complex arguments, spread, total variation.
+"""
+
+from __future__ import annotations
+
+import math
+from dataclasses import dataclass, replace
+from functools import cached_property
+from typing import Protocol
+
+import numpy as np
+
+from hush.arrays import Array
+from hush.numerics.work import room, spend
+
+UNIT = float(np.finfo(float).eps)
+
+NEGLIGIBLE = 46.0
+"""Nodes lighter than exp(-46) of the heaviest are dropped (later where more accuracy is asked); it is charged."""
+MOST_CELLS = 20_000
+"""Cells of an envelope at the most; wider cells make looser bounds, not wrong ones."""
+FARTHEST = 70.0
+"""Depth to which the support of a tilted density is laid out."""
+
+
+@dataclass(frozen=True, eq=False)
+class Nodes:
+    """Quadrature nodes of the measure e^{cL} dP: any integral of e^{iyL}, |y| up to a reach, to a relative error."""
+
+    loss: Array
+    log_weight: Array
+    loss_error: Array
+    """Bound on the rounding error of each loss, in units of machine precision."""
+    error: float
+
+
+@dataclass(frozen=True, eq=False)
+class Cells:
+    """The measure e^{cL} dP cut into small cells: what bounds |E e^{iyL}| for all large y."""
+
+    loss: Array
+    log_weight: Array
+    half_width: Array
+    """Half the range of the loss within each cell."""
+    slack: Array
+    """Relative error of each cell's mass."""
+    score: Array
+    """|d log(density of the loss) / d loss|, whose mean is the density's total variation."""
+    jumps: float = -math.inf
+    """log of the density's values at the ends of its support, summed; -inf where it vanishes there."""
+    lost: float = -math.inf
+    """log of the mass that is in no cell."""
+
+
+class Piece(Protocol):
+    """An absolutely continuous part of a law, analytic inside."""
+
+    def nodes(self, tilt: float, reach: float, accuracy: float) -> Nodes: ...
+
+    def cells(self, tilt: float, fineness: int) -> Cells: ...
+
+    def cost(self, tilt: float, reach: float, accuracy: float) -> float:
+        """About how many nodes that takes."""
+        ...
+
+    def sweep(self, tilts: Array, accuracy: float) -> tuple[Array, Array]: ...
+
+    def without_tail(self, log_mass: float) -> tuple[Piece, float]:
+        """The piece without its largest losses, of about that P-mass, and a bound on the mass that was left out."""
+        ...
+
+
+def cell_slack(tilt: Array, bend: float) -> Array:
+    """How far a cell's mass can be from density times width, where the log-density has this slope and bend."""
+    z = np.clip(tilt, 1e-8, 100.0)
+    return np.sinh(z) / z * math.exp(min(bend, 100.0)) - 1
+
+
+def _largest(log_weight: Array) -> float:
+    """The largest; where there is none, the loss is never finite, or nowhere that floats reach."""
+    if not len(log_weight):
+        raise ZeroDivisionError("a law given that the loss is finite, which it never is")
+    return float(log_weight.max())
+
+
+@dataclass(frozen=True, eq=False)
+class Tilted:
+    """A law tilted by e^{cL} and normalised, as nodes."""
+
+    loss: Array
+    weight: Array
+    log_moment: float
+    """log E_P e^{cL}."""
+    log_moment_error: float
+    mean: float
+    deviation: float
+    error: float
+    """Relative error of E_c e^{iyL} from the quadrature, for |y| up to the reach."""
+    mean_error: float
+    """Rounding error of the mean: a shift of the loss."""
+    jitter: float
+    """Root mean square of the rounding error of the loss."""
+
+    def departure(self, y: Array) -> Array:
+        """E_c[e^{iy(L - mean)}] - 1 on the uniform grid y: two small tables and one matrix product.
+
+        The part linear in y has mean zero and is left out, so that what is summed is of second order:
+        e^{i(a+b)} - 1 - i(a+b) = (e^{ia} - 1)(e^{ib} - 1) + (e^{ia} - 1 - ia) + (e^{ib} - 1 - ib).
+        """
+        centred = self.loss - self.mean
+        step = float(y[1] - y[0]) if len(y) > 1 else 0.0
+        inner = max(1, math.isqrt(len(y)))
+        outer = -(-len(y) // inner)
+        room((inner + outer) * len(centred), 8)
+        spend(len(y) * len(centred) / 8)
+        fine, fine_rest = _turn(np.arange(inner)[:, None] * (step * centred))
+        coarse, coarse_rest = _turn((float(y[0]) + inner * step * np.arange(outer))[:, None] * centred)
+        total = (coarse * self.weight) @ fine.T + (coarse_rest @ self.weight)[:, None] + fine_rest @ self.weight
+        return total.ravel()[: len(y)]
+
+    def departure_error(self, y: Array) -> Array:
+        """Bound on the error of departure(y) but for a shift of the loss by mean_error."""
+        second = np.minimum(y * y * self.deviation**2, 2 + y * self.deviation)
+        return self.error + 8 * UNIT * second + y * self.jitter * np.minimum(2.0, y * self.deviation)
+
+
+def _turn(angle: Array) -> tuple[Array, Array]:
+    """e^{ia} - 1 and e^{ia} - 1 - ia, without cancellation."""
+    half = np.sin(angle / 2)
+    turn: Array = np.empty(angle.shape, dtype=complex)
+    turn.real = -2 * half * half
+    turn.imag = np.sin(angle)
+    rest: Array = turn.copy()
+    square = angle * angle
+    series = -angle * square / 6 * (1 - square / 20 * (1 - square / 42 * (1 - square / 72)))
+    rest.imag = np.where(square < 0.05, series, turn.imag - angle)
+    return turn, rest
+
+
+_KEPT = np.concatenate([[1.0], 1 - np.geomspace(1e-9, 0.5, 10), np.geomspace(0.3, 1e-9, 24)])
+"""Shares of the mass that may make up the smooth part; any choice gives a bound."""
+
+
+@dataclass(frozen=True, eq=False)
+class Envelope:
+    """A tilted law in cells: upper bounds on |phi(y)|, phi(y) = E_c e^{iyL}, over ranges of y."""
+
+    loss: Array
+    weight: Array
+    half_width: Array
+    score: Array
+    slack: Array
+    """Relative error of each cell's mass."""
+    lost: float
+    """Mass outside of all cells, and rounding."""
+    jumps: float
+
+    @cached_property
+    def wrong(self) -> float:
+        """Relative error of the total mass."""
+        return float(self.weight @ self.slack)
+
+    def ceiling(self, y: Array, radius: float) -> Array:
+        """Bound on |phi(t)| for all t within radius of each y: value in the middle, modulus of continuity, cells.
+
+        All errors are of the size of phi - 1 or of the distances to the median, so that a near-atom costs little:
+        with true masses w(1+s)/N, N = sum of w(1+s), phi - 1 is off by (sum of w|s||e^{iyl} - 1| + |phi - 1||N - 1|)/N.
+        """
+        if self.wrong > 0.5:
+            return np.ones(len(y))
+        room(len(y) * len(self.loss), 6)
+        offset = self.loss - self.median
+        distance = np.abs(offset)
+        far = float(y.max()) + radius
+        moved = np.minimum(2.0, radius * distance + far * self.half_width) * (1 + self.slack)
+        moved = moved + self.slack * np.minimum(2.0, far * distance)
+        angle = y[:, None] * offset
+        real, imaginary = np.cos(angle) @ self.weight, np.sin(angle) @ self.weight
+        error = float(self.weight @ moved) + self.wrong * np.hypot(1 - real, imaginary)
+        return np.minimum(1.0, np.hypot(real, imaginary) + error / (1 - self.wrong) + self.lost)
+
+    def decay(self, y: Array) -> Array:
+        """Bound on |phi| at y and beyond: some cells count with their mass, the rest with its total variation over y.
+
+        The rest is all cells past some loss, from either side: its variation is the mean of |score| there and the
+        height of the density where it was cut. A near-atom is thus left out of it.
+        """
+        masses, variations = self._cuts
+        return np.minimum(1.0, (masses + variations / y[:, None]).min(axis=1) + self.lost)
+
+    @cached_property
+    def _cuts(self) -> tuple[Array, Array]:
+        order = np.argsort(self.loss, kind="stable")
+        weight, width = self.weight[order], self.half_width[order]
+        smooth = width > 0
+        # the score and the height are taken in the middle of a cell: doubled for what they may be elsewhere in it
+        change = np.where(smooth, weight * np.minimum(self.score[order], 1e100), 0.0) * 2
+        height = np.where(smooth, weight / np.maximum(2 * width, 1e-300), 0.0) * 2
+        sure = np.where(smooth, weight * np.maximum(1 - self.slack[order], 0.0) / (1 + self.wrong), 0.0)
+        masses, variations = [], []
+        for flip in (slice(None), slice(None, None, -1)):
+            after = np.cumsum(sure[flip][::-1])[::-1]
+            rest = np.cumsum(change[flip][::-1])[::-1] + np.where(after < after[0], height[flip], 0.0)
+            some = np.unique(np.minimum(np.searchsorted(-after, -after[0] * _KEPT), len(after) - 1))
+            masses.append(1 - after[some])
+            variations.append(rest[some] + self.jumps)
+        return np.concatenate(masses), np.minimum(np.concatenate(variations), 1e200)
+
+    @cached_property
+    def median(self) -> float:
+        """Weighted median loss."""
+        order = np.argsort(self.loss)
+        return float(self.loss[order][np.searchsorted(np.cumsum(self.weight[order]), 0.5)])
+
+    @cached_property
+    def deviation(self) -> float:
+        """Mean absolute distance to the median."""
+        return float(self.weight @ np.abs(self.loss - self.median))
+
+    @cached_property
+    def jump(self) -> float:
+        """Size of the distances that make up the variance: it is the deviation unless the law is nearly an atom."""
+        return float(self.weight @ (self.loss - self.median) ** 2) / max(self.deviation, 1e-300)
+
+
+@dataclass(frozen=True, eq=False)
+class Law:
+    """The law of a loss under P, given that it is finite: atoms (loss, mass) and pieces, of total mass one."""
+
+    losses: Array
+    masses: Array
+    pieces: tuple[Piece, ...] = ()
+    lattice: float | None = None
+    """Where all losses lie on origin + k * lattice, k whole: that step."""
+    origin: float = 0.0
+    discount: float = 0.0
+    """log E_P e^{-L}: above 0 where P has mass at +infinity that was split off."""
+    missing: float = 0.0
+    """P-mass that was left out: the total is that much below one."""
+
+    def without_tail(self, log_mass: float) -> Law:
+        """This law without the largest losses, of P-mass about e^log_mass: its moments stay small at high orders."""
+        parts = [piece.without_tail(log_mass) for piece in self.pieces]
+        missing = sum(mass for _, mass in parts)
+        return replace(self, pieces=tuple(piece for piece, _ in parts), missing=missing) if missing else self
+
+    def tilt(self, c: float, *, reach: float = 0.0, accuracy: float = 38.0) -> Tilted:
+        """Tilt by e^{cL}; good for E_c e^{iyL} with |y| <= reach, to a relative error of about e^-accuracy."""
+        room(self.cost(c, reach, accuracy), 20)
+        parts = [piece.nodes(c, reach, accuracy) for piece in self.pieces]
+        occupied = self.masses > 0
+        losses, masses = self.losses[occupied], self.masses[occupied]
+        loss = np.concatenate([losses, *(p.loss for p in parts)])
+        log_base = np.concatenate([np.log(masses), *(p.log_weight - c * p.loss for p in parts)])
+        log_weight = log_base + c * loss
+        top = _largest(log_weight)
+        scaled = np.exp(log_weight - top)
+        total = float(scaled.sum())
+        weight = scaled / total
+        log_moment, size = top + math.log(total), 2.0 + abs(top)
+        if float((c * loss).max()) < 600:
+            base = np.exp(log_base)
+            if abs(float(base.sum()) - 1) < 1e-11:
+                excess = base * np.expm1(c * loss)
+                gain = float(excess.sum())
+                if gain > -0.5:
+                    log_moment, size = math.log1p(gain), float(np.abs(excess).sum()) / (1 + gain)
+        rounding = UNIT * np.concatenate([2 * np.abs(losses), *(p.loss_error for p in parts)])
+        error, start = self.missing, len(losses)
+        for p in parts:
+            error += 2 * p.error * float(weight[start : start + len(p.loss)].sum())
+            start += len(p.loss)
+        mean = float(weight @ loss)
+        deviation = math.sqrt(float(weight @ (loss - mean) ** 2))
+        loss_error = float(weight @ rounding)
+        return Tilted(
+            loss,
+            weight,
+            log_moment,
+            error + 8 * UNIT * size + abs(c) * loss_error,
+            mean,
+            deviation,
+            error,
+            loss_error + 8 * UNIT * deviation + 2 * UNIT * abs(mean),
+            math.sqrt(float(weight @ rounding**2)),
+        )
+
+    def cost(self, c: float, reach: float, accuracy: float) -> float:
+        """About how many nodes tilt() takes."""
+        return len(self.losses) + sum(piece.cost(c, reach, accuracy) for piece in self.pieces)
+
+    def envelope(self, c: float, fineness: int = 1) -> Envelope:
+        """Tilt by e^{cL} in cells, for bounds on |E_c e^{iyL}| over whole ranges of y."""
+        parts = [piece.cells(c, fineness) for piece in self.pieces]
+        occupied = self.masses > 0
+        losses = self.losses[occupied]
+        log_weight = np.concatenate([np.log(self.masses[occupied]) + c * losses, *(p.log_weight for p in parts)])
+        top = _largest(log_weight)
+        weight = np.exp(log_weight - top)
+        spend(20 * len(weight))
+        total = float(weight.sum())
+        weight /= total
+        fill = np.zeros(len(losses))
+        return Envelope(
+            np.concatenate([losses, *(p.loss for p in parts)]),
+            weight,
+            np.concatenate([fill, *(p.half_width for p in parts)]),
+            np.concatenate([fill, *(p.score for p in parts)]),
+            np.concatenate([fill, *(p.slack for p in parts)]),
+            sum(math.exp(min(p.lost - top, 0.0)) for p in parts) / total + 1e-15,
+            sum(math.exp(min(p.jumps - top, 600.0)) / total for p in parts),
+        )
+
+    def cumulants(self, tilts: Array, accuracy: float) -> tuple[Array, Array, Array]:
+        """log E_P e^{cL}, mean and mean absolute deviation of L tilted by each c: for searches, not for bounds."""
+        parts = [piece.sweep(tilts, accuracy) for piece in self.pieces]
+        occupied = self.masses > 0
+        loss = np.concatenate([self.losses[occupied], *(p[0] for p in parts)])
+        log_base = np.concatenate([np.log(self.masses[occupied]), *(p[1] for p in parts)])
+        _largest(log_base)
+        room(len(tilts) * len(loss), 8)
+        exponent = log_base + tilts[:, None] * loss
+        top = exponent.max(axis=1)
+        weight = np.exp(exponent - top[:, None])
+        total = weight.sum(axis=1)
+        mean = weight @ loss / total
+        spread = (weight * np.abs(loss - mean[:, None])).sum(axis=1) / total
+        value = top + np.log(total)
+        if float(np.max(np.abs(value))) < 0.1:
+            value = np.log1p((np.exp(log_base) * np.expm1(np.minimum(tilts[:, None] * loss, 700.0))).sum(axis=1))
+        return value, mean, spread

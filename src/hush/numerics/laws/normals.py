@@ -1,0 +1,332 @@
+"""Analytic pieces: the loss of two mixtures of normals, continuous or on a lattice."""
+
+from __future__ import annotations
+
+import math
+from dataclasses import dataclass, replace
+from functools import cached_property
+from itertools import pairwise
+
+import numpy as np
+from scipy import special
+
+from hush.arrays import Array
+from hush.numerics.laws.law import FARTHEST, MOST_CELLS, NEGLIGIBLE, Cells, Nodes, cell_slack
+from hush.numerics.work import remembered, room, spend
+
+
+@dataclass(frozen=True)
+class Normals:
+    """Loss of two mixtures of unit normals: P = sum_j w_j N(a_j, 1) against Q = sum_k v_k N(b_k, 1)."""
+
+    above: tuple[tuple[float, float], ...]
+    """(shift, weight) of the components of P."""
+    below: tuple[tuple[float, float], ...]
+    """(shift, weight) of the components of Q."""
+    spacing: float | None = None
+    """For the discrete Gaussian: only multiples of this are taken (shifts among them), mass in proportion."""
+    end: float = math.inf
+    """Only x up to here are taken: what is left out is known to matter little."""
+
+    def without_tail(self, log_mass: float) -> tuple[Normals, float]:
+        """Without the x above an end that have this P-mass, where the loss increases with x."""
+        if self.spacing or min(a for a, _ in self.above) < max(b for b, _ in self.below):
+            return self, 0.0
+        deepest = math.sqrt(max(-2 * log_mass, 1.0))
+        ends = np.linspace(0.0, deepest, 400)[:, None] + max(a for a, _ in self.above)
+        shifts, weights = (np.array(column) for column in zip(*self.above, strict=True))
+        beyond = special.log_ndtr(shifts - ends) + np.log(weights)
+        mass = np.logaddexp.reduce(beyond, axis=1)
+        enough = int(np.argmax(mass <= log_mass))
+        return replace(self, end=float(ends[enough, 0])), float(np.exp(mass[enough])) * (1 + 1e-9) + 1e-300
+
+    def loss(self, x: Array) -> Array:
+        """log dP/dQ at x, accurate where it is small and where it is large."""
+        return _log_mixture(self.above, x) - _log_mixture(self.below, x)
+
+    def log_mass(self, x: Array) -> Array:
+        """log of the P-mass of each point x of discrete noise."""
+        return _log_mixture(self.above, x) - 0.5 * x * x + self._log_unit(1.0)
+
+    def loss_slopes(self, x: Array) -> tuple[Array, Array, Array]:
+        """First and second derivative of the loss, and the mean shift under P given x."""
+        mean_above, variance_above = _posterior(self.above, x)
+        mean_below, variance_below = _posterior(self.below, x)
+        return mean_above - mean_below, variance_above - variance_below, mean_above
+
+    def nodes(self, tilt: float, reach: float, accuracy: float) -> Nodes:
+        """Trapezoid rule on the line; the error bound is that of Trefethen and Weideman 2014, Thm 5.1.
+
+        In the strip |Im x| <= d the integrand e^{-x^2/2} A^{1+s} B^{-s} (A, B sums of exponentials with
+        positive weights) grows at most by e^{d^2/2 + |y| d spread} cos(width_B d / 2)^{-c}.
+        """
+        regions, peak = self._support(tilt)
+        step = self.spacing or self._step(tilt, reach, accuracy)
+        x = self._lattice(regions, step)
+        log_above, log_below = _log_mixture(self.above, x), _log_mixture(self.below, x)
+        loss = log_above - log_below
+        log_base = -0.5 * x * x + log_above
+        log_weight = log_base + tilt * loss
+        drop = max(NEGLIGIBLE, accuracy + 6)
+        peak = float(log_weight.max()) if self.spacing else peak
+        keep = (log_weight > peak - drop) | (log_base > log_base.max() - drop)
+        x, loss, log_weight = x[keep], loss[keep], log_weight[keep] + self._log_unit(step)
+        slope = self.loss_slopes(x)[0]
+        loss_error = 3 * np.abs(loss) + 2 * np.abs(slope) * (np.abs(x) + self._largest)
+        span = regions[-1][1] - regions[0][0]
+        error = 0.0 if self.spacing else math.exp(-accuracy)
+        error += 8 * (span + 1) * math.exp(-drop) / min(1.0, step)
+        if self.end < math.inf:
+            error += self._end_error(tilt, accuracy, log_weight)
+        return Nodes(loss, log_weight, loss_error, error)
+
+    def _end_error(self, tilt: float, accuracy: float, log_weight: Array) -> float:
+        """Error of the trapezoid rule from the end, relative to the whole: by the vertical edges of the strip there.
+
+        Half a step past a node the kernel 1/(e^{2 pi |v|/h} + 1) is below e^{-2 pi |v|/h}, and the integrand grows
+        at most like e^{(2 pi/h - accuracy/d) v}: two edges make 2 d/accuracy times the density, d <= 12.
+        """
+        x = np.array([self.end])
+        log_above = float(_log_mixture(self.above, x)[0])
+        log_density = (1 + tilt) * log_above - tilt * float(_log_mixture(self.below, x)[0]) - 0.5 * self.end**2
+        top = float(log_weight.max())
+        return 24 / accuracy * math.exp(min(log_density - top, 100.0)) / float(np.exp(log_weight - top).sum())
+
+    def cells(self, tilt: float, fineness: int) -> Cells:
+        """Equal cells in x; on each the loss is monotone and the log-density linear up to its second derivative."""
+        if self.spacing:
+            return self._points(tilt)
+        regions, peak = self._support(tilt)
+        bend = 1 + ((1 + tilt) * _width(self.above) ** 2 + tilt * _width(self.below) ** 2) / 4
+        span = sum(high - low for low, high in regions)
+        step = max(min(0.04, 0.3 / math.sqrt(bend)) / fineness, span / MOST_CELLS)
+        x = self._lattice(regions, step)
+        log_above, log_below = _log_mixture(self.above, x), _log_mixture(self.below, x)
+        loss = log_above - log_below
+        log_weight = -0.5 * x * x + log_above + tilt * loss
+        keep = log_weight > min(peak, float(log_weight.max())) - DEEP
+        log_weight = log_weight + math.log(step / math.sqrt(2 * math.pi))
+        lost = math.log(4 * len(x)) + float(log_weight[~keep].max(initial=-math.inf))
+        edge = np.diff(keep, prepend=False) | np.diff(keep, append=False)
+        x, loss, log_weight, edge = x[keep], loss[keep], log_weight[keep], edge[keep]
+        slope, curvature, mean = self.loss_slopes(x)
+        steepness = -x + mean + tilt * slope
+        slack = cell_slack(np.abs(steepness) * step / 2, bend * step * step / 8)
+        steep = np.maximum(np.abs(slope), 1e-150)
+        half_width = np.maximum(np.abs(self.loss(x + step / 2) - loss), np.abs(loss - self.loss(x - step / 2)))
+        score = np.minimum(np.abs(steepness - curvature / np.where(slope < 0, -steep, steep)), 1e100) / steep
+        score += np.where(
+            edge, 0.5 / np.maximum(half_width, 1e-150), 0.0
+        )  # the density jumps where cells were left out
+        return Cells(loss, log_weight, half_width, slack, score, lost=lost)
+
+    def _lattice(self, regions: list[tuple[float, float]], step: float) -> Array:
+        """Points a step apart that cover the regions; an end lies half a step past the last of them."""
+        room(sum(b - a for a, b in regions) / step, 4 * len(self.above + self.below))
+        start, most = (self.end - step / 2, 0) if self.end < math.inf else (0.0, math.inf)
+        numbers = [
+            np.arange(math.floor((a - start) / step), min(math.ceil((b - start) / step), most) + 1) for a, b in regions
+        ]
+        return start + step * np.concatenate(numbers)
+
+    def _points(self, tilt: float) -> Cells:
+        """Single points: no width, no density."""
+        nodes = self.nodes(tilt, 0.0, 20.0)
+        still = np.zeros(len(nodes.loss))
+        return Cells(
+            nodes.loss,
+            nodes.log_weight,
+            still,
+            still,
+            np.full(len(still), 1e300),
+            lost=math.log(4 * len(still)) + float(nodes.log_weight.max()) - NEGLIGIBLE,
+        )
+
+    @property
+    def _unit(self) -> float:
+        """The step at which a point stands for e^_log_unit(1.0)."""
+        return self.spacing or 1.0
+
+    def _log_unit(self, step: float) -> float:
+        """log of the mass that a point of density exp(-x^2/2) stands for."""
+        return _log_unit_mass(self.spacing) if self.spacing else math.log(step / math.sqrt(2 * math.pi))
+
+    def sweep(self, tilts: Array, accuracy: float) -> tuple[Array, Array]:
+        """Losses and log-weights that serve all the tilts at once, to a few digits: for searches, not for bounds."""
+        ends = [*self._intervals(float(tilts.max()))[0], *self._intervals(0.0)[0]]
+        low, high = min(a for a, _ in ends), max(b for _, b in ends)
+        step = self.spacing or self._step(float(tilts.max()), 0.0, accuracy)
+        regions = [(low, high)]
+        if high - low > 2000 * step:
+            regions = _merged([r for tilt in [0.0, *tilts.tolist()] for r in self._intervals(tilt)[0]])
+            fewer = max(1.0, sum(b - a for a, b in regions) / step / 50_000)
+            step *= math.ceil(fewer) if self.spacing else fewer
+        x = self._lattice(regions, step)
+        spend(4 * len(x) * len(self.above + self.below))
+        log_above, log_below = _log_mixture(self.above, x), _log_mixture(self.below, x)
+        return log_above - log_below, log_above - 0.5 * x * x + self._log_unit(1.0) + math.log(step / self._unit)
+
+    def cost(self, tilt: float, reach: float, accuracy: float) -> float:
+        step = self.spacing or self._step(tilt, reach, accuracy)
+        return sum(high - low for low, high in self._support(tilt)[0]) / step
+
+    @property
+    def _largest(self) -> float:
+        return max(abs(a) for a, _ in self.above + self.below)
+
+    def _step(self, tilt: float, reach: float, accuracy: float) -> float:
+        spread = max(abs(a - b) for a, _ in self.above for b, _ in self.below)
+        wide = max(_width(self.above), _width(self.below))
+        limit = min(12.0, 0.98 * math.pi / wide) if wide > 0 else 12.0
+        d = limit * _FRACTIONS
+        growth = d * d / 2 + reach * spread * d
+        if _width(self.below) > 0:
+            growth = growth - max(tilt, 0.0) * np.log(np.cos(_width(self.below) * d / 2))
+        return float(np.max(2 * math.pi * d / (accuracy + math.log(4) + growth)))
+
+    def _support(self, tilt: float) -> tuple[list[tuple[float, float]], float]:
+        """Intervals outside of which the tilted density is negligible, and its peak (log-scale).
+
+        Where they meet the intervals of P itself, those are added: a moment near 1 is then 1 + E[e^{cL} - 1].
+        """
+        tilted, peak = self._intervals(tilt)
+        if tilt != 0:
+            plain = self._intervals(0.0)[0]
+            if any(a <= d and c <= b for a, b in tilted for c, d in plain):
+                tilted = _merged([*tilted, *plain])
+        return tilted, peak
+
+    @cached_property
+    def _known(self) -> dict[float, tuple[list[tuple[float, float]], float]]:
+        return {}
+
+    def _intervals(self, tilt: float) -> tuple[list[tuple[float, float]], float]:
+        if tilt not in self._known:
+            self._known[tilt] = self._scan(tilt)
+        return self._known[tilt]
+
+    def _scan(self, tilt: float) -> tuple[list[tuple[float, float]], float]:
+        """Evaluate the tilted density near all places where it can have a mode."""
+        centres = sorted({(1 + tilt) * a - tilt * b for a, _ in self.above for b, _ in self.below})
+        low, high = min(centres[0], self.end) - 12, min(centres[-1] + 12, self.end)
+        narrow = [(p, w) for p, w in self._crossings if low - 30 * w < p < high + 30 * w and w < 1]
+        if high - low <= 120 and not narrow:
+            x = np.minimum(np.arange(low, high + 0.25, 0.25), self.end)
+        else:
+            scan = [np.arange(low, high + 0.25, 0.25)] if high - low <= 120 else []
+            if not scan:
+                scan.extend(c + _NEAR for c in centres)
+                scan.extend(p + _NEAR for p, _ in self._crossings if low < p < high)
+                mode, width = self._mode(tilt, low, high)
+                scan.extend((mode + _NEAR, mode + width * _NEAR))
+            scan.extend(p + w * _FINE for p, w in narrow)
+            x = np.unique(np.concatenate([*scan, [high]]))
+            x = x[x <= self.end]
+        if not len(x):
+            raise FloatingPointError("floats so far out are farther apart than the places to look at")
+        spend(4 * len(x) * len(self.above + self.below))
+        density = (1 + tilt) * _log_mixture(self.above, x) - tilt * _log_mixture(self.below, x) - 0.5 * x * x
+        peak = float(density.max())
+        inside = (density > peak - FARTHEST).nonzero()[0]
+        if not len(inside):
+            raise FloatingPointError("the tilted density is so large that floats do not tell where it falls")
+        breaks = (inside[1:] - inside[:-1] > 1).nonzero()[0].tolist()
+        starts = [0, *(k + 1 for k in breaks)]
+        ends = [*breaks, len(inside) - 1]
+        regions = []
+        for start, end in zip(starts, ends, strict=True):
+            first, last = max(int(inside[start]) - 1, 0), min(int(inside[end]) + 1, len(x) - 1)
+            regions.append((float(x[first]), float(x[last])))
+        return regions, peak
+
+    def _mode(self, tilt: float, low: float, high: float) -> tuple[float, float]:
+        """A mode of the tilted density between low and high, by halving, and its width."""
+        for _ in range(100):
+            middle = (low + high) / 2
+            if not low < middle < high:
+                break
+            spend(4 * len(self.above + self.below))
+            slope, _, mean = self.loss_slopes(np.array([middle]))
+            low, high = (middle, high) if float(mean[0] + tilt * slope[0]) > middle else (low, middle)
+        bend = tilt * abs(float(self.loss_slopes(np.array([low]))[1][0]))
+        return low, 1 / math.sqrt(1 + bend)
+
+    @cached_property
+    def _crossings(self) -> list[tuple[float, float]]:
+        return [*_crossings(self.above), *_crossings(self.below)]
+
+
+DEEP = 38.0
+"""Cells lighter than exp(-38) of the heaviest are left out; their mass is charged."""
+_NEAR = np.linspace(-12, 12, 97)
+_FINE = np.linspace(-30, 30, 301)
+
+
+def _merged(intervals: list[tuple[float, float]]) -> list[tuple[float, float]]:
+    """The union of intervals, as disjoint ones in order."""
+    union: list[tuple[float, float]] = []
+    for low, high in sorted(intervals):
+        if union and low <= union[-1][1]:
+            union[-1] = (union[-1][0], max(high, union[-1][1]))
+        else:
+            union.append((low, high))
+    return union
+
+
+_FRACTIONS = np.array([0.02, 0.05, 0.1, 0.2, 0.3, 0.4, 0.5, 0.6, 0.7, 0.8, 0.9, 1.0])
+
+
+def _width(mixture: tuple[tuple[float, float], ...]) -> float:
+    shifts = [a for a, _ in mixture]
+    return max(shifts) - min(shifts)
+
+
+def _crossings(mixture: tuple[tuple[float, float], ...]) -> list[tuple[float, float]]:
+    """Where neighbouring components weigh the same, and the width of the transition there."""
+    ordered = sorted(mixture)
+    return [((a + b) / 2 + (math.log(w) - math.log(v)) / (b - a), 1 / (b - a)) for (a, w), (b, v) in pairwise(ordered)]
+
+
+def _log_mixture(mixture: tuple[tuple[float, float], ...], x: Array) -> Array:
+    """log sum_j w_j exp(a_j x - a_j^2/2) with small relative error near 0 and no overflow."""
+    if len(mixture) == 1:
+        shift = mixture[0][0]
+        return shift * (x - shift / 2) if shift else np.zeros_like(x)
+    exponents = [(a * (x - a / 2), w) for a, w in mixture]
+    top = exponents[0][0]
+    for e, _ in exponents[1:]:
+        top = np.maximum(top, e)
+    if np.max(top, initial=0.0) < 600:
+        total = np.zeros_like(x)
+        for e, w in exponents:
+            total += w * np.expm1(e)
+        near = total > -0.5
+        if near.all():
+            return np.log1p(total)
+    else:
+        near = np.zeros(x.shape, dtype=bool)
+        total = near
+    scaled = np.zeros_like(x)
+    for e, w in exponents:
+        scaled += w * np.exp(e - top)
+    return np.where(near, np.log1p(np.where(near, total, 0.0)), top + np.log(scaled))
+
+
+def _posterior(mixture: tuple[tuple[float, float], ...], x: Array) -> tuple[Array, Array]:
+    """Mean and variance of the component's shift given x."""
+    if len(mixture) == 1:
+        return np.full_like(x, mixture[0][0]), np.zeros_like(x)
+    exponents = np.array([a * (x - a / 2) + math.log(w) for a, w in mixture])
+    share = np.exp(exponents - exponents.max(axis=0))
+    share /= share.sum(axis=0)
+    shifts = np.array([a for a, _ in mixture])
+    mean = shifts @ share
+    return mean, np.einsum("jk,jk->k", (shifts[:, None] - mean) ** 2, share)
+
+
+@remembered(64)
+def _log_unit_mass(spacing: float) -> float:
+    """-log of the sum of exp(-x^2/2) over the multiples x of the spacing."""
+    room(80 / spacing, 2)
+    count = math.ceil(40 / spacing)
+    return -math.log(float(np.exp(-0.5 * (spacing * np.arange(-count, count + 1)) ** 2).sum()))

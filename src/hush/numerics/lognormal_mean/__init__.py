@@ -1,0 +1,1 @@
+"""The mean of independent lognormals: its transform, moments and both of its tails."""

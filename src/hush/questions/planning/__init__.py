@@ -1,0 +1,1 @@
+"""Plans made before any data is seen: for a mean, a median, a training."""

@@ -1,0 +1,290 @@
+"""Plans for private training: how batches are drawn, how much noise each step gets, and what the whole gives away."""
+
+from __future__ import annotations
+
+import json
+import math
+from collections.abc import Callable, Iterator
+from dataclasses import dataclass
+
+import numpy as np
+
+from hush.checks import count, number
+from hush.curves.bound import Bound
+from hush.curves.relation import Relation
+from hush.errors import InvalidParameter
+from hush.mechanisms.leaves.noise import Gaussian
+from hush.mechanisms.mechanism import Mechanism
+from hush.mechanisms.schemes.allocation import Allocation
+from hush.mechanisms.schemes.fixed_size import WithoutReplacement
+from hush.mechanisms.schemes.scheme import Poisson, Scheme
+from hush.mechanisms.schemes.shuffled_batches import ShuffledBatches
+from hush.questions.calibrate import calibrate
+from hush.questions.json.mechanisms import to_json
+from hush.questions.json.strict import as_number, as_whole, members, parse, refuse
+from hush.questions.planning.central_limit import like_samples
+from hush.questions.statement import statement
+from hush.randomness.source import Source, source_or_secure
+
+SCHEMES: dict[str, type[Scheme]] = {
+    kind.__name__: kind for kind in (Poisson, Allocation, ShuffledBatches, WithoutReplacement)
+}
+
+
+@dataclass(frozen=True)
+class TrainPlan:
+    """What will run: the scheme that draws the batches is the one that is accounted for."""
+
+    examples: int
+    batch_size: int
+    epochs: float
+    scheme: Scheme
+    noise_multiplier: float
+    delta: float
+    mechanism: Mechanism
+    bound: Bound
+
+    def __post_init__(self) -> None:
+        """A plan whose fields were changed (dataclasses.replace) would run what its epsilon is not of."""
+        scheme = _scheme(type(self.scheme), self.examples, self.batch_size, self.epochs)
+        run = _run(scheme, self.noise_multiplier, _draws(scheme, self.examples, self.batch_size, self.epochs))
+        if (scheme, run, self.delta) != (self.scheme, self.mechanism, self.bound.delta):
+            rule = "fields that belong together: make another plan by hush.train_plan(...)"
+            raise InvalidParameter("TrainPlan", rule, mechanism=str(self.mechanism))
+
+    @property
+    def epsilon(self) -> float:
+        """What the whole plan gives away at its delta: an upper bound."""
+        return self.bound.upper
+
+    @property
+    def epoch_steps(self) -> int:
+        """Steps that one draw of the scheme makes: 1, or those of an epoch."""
+        return self.scheme.steps if isinstance(self.scheme, Allocation | ShuffledBatches) else 1
+
+    @property
+    def steps(self) -> int:
+        """All steps."""
+        return _steps(self.scheme, self.examples, self.batch_size, self.epochs)
+
+    @property
+    def expected_batch(self) -> float:
+        """Examples of a step on average, as planned: what sums are divided by. Never the number that was drawn."""
+        spans = isinstance(self.scheme, _SPANS)
+        return self.examples / self.epoch_steps if spans else float(self.batch_size)
+
+    @property
+    def size_is_public(self) -> bool:
+        """Whether the guarantee takes the number of examples as known, so that the data must have exactly that many."""
+        return isinstance(self.scheme, ShuffledBatches | WithoutReplacement)
+
+    def batches(self, population: int, source: Source | None = None, *, start: int = 0) -> Iterator[np.ndarray]:
+        """The numbers of the examples of each step, drawn by the scheme, from step `start` on.
+
+        >>> plan = train_plan(examples=100, batch_size=10, epochs=2, epsilon=3.0, delta=1e-3)
+        >>> [batch.dtype for batch in plan.batches(100, start=18)]
+        [dtype('int64'), dtype('int64')]
+        """
+        start = self.checked_start(start)
+        population = self.checked_population(population)
+        source = source_or_secure(source)
+        return self._drawn(population, source, start)
+
+    def _drawn(self, population: int, source: Source, start: int) -> Iterator[np.ndarray]:
+        for _ in range(start, self.steps, self.epoch_steps):
+            drawn = self.scheme.draw(population, source)
+            yield from drawn if isinstance(self.scheme, _SPANS) else [np.asarray(drawn, dtype=np.int64)]
+
+    def checked_start(self, start: int) -> int:
+        """A step at which training may begin: an epoch that is drawn as a whole is trained as a whole."""
+        start = count("TrainPlan.batches", 0, start=start)
+        if start > self.steps or start % self.epoch_steps:
+            rule = f"a step up to {self.steps}"
+            rule += "" if self.epoch_steps == 1 else f", at the end of an epoch (a multiple of {self.epoch_steps})"
+            raise InvalidParameter("TrainPlan.batches", rule, start=start)
+        return start
+
+    def checked_population(self, population: int) -> int:
+        """The size of the data: the planned one where the guarantee takes it as public, else any."""
+        population = count("TrainPlan.batches", 0, population=population)
+        if self.size_is_public and population != self.examples:
+            rule = f"the planned number of examples ({self.examples}), which this scheme takes as public"
+            raise InvalidParameter("TrainPlan.batches", rule, population=population)
+        return population
+
+    def first(self, steps: int) -> Mechanism:
+        """The mechanism of a shorter run whose length was fixed without looking at any result of it.
+
+        Whoever stops because of what they saw owes the epsilon of the whole plan.
+
+        >>> plan = train_plan(examples=1000, batch_size=10, epochs=2, epsilon=3.0, delta=1e-5)
+        >>> plan.first(200) == plan.mechanism, plan.first(100).epsilon(delta=1e-5).upper < 3
+        (True, True)
+        """
+        steps = count("TrainPlan.first", 0, steps=steps)
+        if steps > self.steps:
+            raise InvalidParameter("TrainPlan.first", f"at most the {self.steps} steps of the plan", steps=steps)
+        return _run(self.scheme, self.noise_multiplier, -(-steps // self.epoch_steps))
+
+    def statement(self, unit: str = "record") -> str:
+        """The guarantee of the whole plan in words."""
+        return statement(self.mechanism, delta=self.delta, unit=unit)
+
+    def to_json(self) -> str:
+        """The plan as JSON text; `train_plan_from_json` reads it."""
+        fields = {
+            "examples": self.examples,
+            "batch_size": self.batch_size,
+            "epochs": self.epochs,
+            "scheme": type(self.scheme).__name__,
+            "noise_multiplier": self.noise_multiplier,
+            "delta": self.delta,
+        }
+        return json.dumps({"hush_train_plan": 1, **fields, "mechanism": json.loads(to_json(self.mechanism))})
+
+    def __str__(self) -> str:
+        return (
+            f"{self.steps} steps on {self.scheme}: {self.epochs:g} epochs of {self.examples} examples, "
+            f"{self.batch_size} expected a step\n"
+            f"noise multiplier {self.noise_multiplier:.6g}; epsilon {self.bound.reported(6)} at delta = {self.delta:g} "
+            f"for the whole plan ({self.mechanism.compared})"
+        )
+
+
+def train_plan(
+    *,
+    examples: int,
+    batch_size: int,
+    epochs: float,
+    delta: float,
+    epsilon: float | None = None,
+    noise_multiplier: float | None = None,
+    scheme: type[Scheme] = Poisson,
+) -> TrainPlan:
+    """A plan for DP-SGD: the least noise that meets (epsilon, delta), or what a given noise_multiplier gives.
+
+    `examples` is a public number. `scheme` is how batches are drawn: hush.Poisson (each example in each step with
+    probability batch_size/examples), hush.Allocation (each example in one random step an epoch), hush.ShuffledBatches
+    or hush.WithoutReplacement (replace-one). No data is looked at.
+
+    >>> plan = train_plan(examples=60_000, batch_size=256, epochs=10, epsilon=2.0, delta=1e-5)
+    >>> print(plan)
+    2344 steps on Poisson sampling at rate 0.00426667: 10 epochs of 60000 examples, 256 expected a step
+    noise multiplier 0.786...; epsilon = 2 at delta = 1e-05 for the whole plan (add or remove one record)
+    """
+    who = "train_plan"
+    examples, batch_size = count(who, 1, examples=examples), count(who, 1, batch_size=batch_size)
+    if batch_size > examples:
+        raise InvalidParameter(who, f"a batch of at most all examples ({examples})", batch_size=batch_size)
+    epochs = number(who, "0 <= epochs <= 10^6", 0.0, 1e6, epochs=epochs)
+    delta = number(who, "0 < delta < 1", 0.0, 1.0, low_open=True, high_open=True, delta=delta)
+    way = _scheme(scheme, examples, batch_size, epochs)
+    draws = _draws(way, examples, batch_size, epochs)
+    if (epsilon is None) == (noise_multiplier is None):
+        rule = "either epsilon or noise_multiplier"
+        raise InvalidParameter(who, rule, epsilon=epsilon, noise_multiplier=noise_multiplier)
+    if noise_multiplier is None:
+        noise_multiplier = _least_noise(way, draws, batch_size / examples, epsilon, delta)
+    mechanism = _run(way, noise_multiplier, draws)
+    bound = mechanism.epsilon(delta=delta)
+    if math.isinf(bound.upper):
+        raise InvalidParameter(who, "a finite epsilon", noise_multiplier=noise_multiplier, delta=delta)
+    return TrainPlan(examples, batch_size, epochs, way, float(noise_multiplier), delta, mechanism, bound)
+
+
+def _least_noise(scheme: Scheme, draws: int, rate: float, epsilon: object, delta: float) -> float:
+    """The least noise multiplier that meets the target; a run of no steps meets any."""
+    limit = number("train_plan", "1e-6 <= epsilon <= 100", 1e-6, 100.0, epsilon=epsilon)
+    if draws == 0:
+        return 1.0
+    alone = calibrate(lambda noise: Gaussian(noise).repeat(draws), over=(0.01, 1e8), epsilon=limit, delta=delta).value
+    if isinstance(scheme, ShuffledBatches):
+        return float(alone)
+    # No sample needs more noise than all examples would (twice that where one is replaced), and hardly less than
+    # the central limit theorem's share of it.
+    most = 2.1 * alone if isinstance(scheme, WithoutReplacement) else 1.01 * alone
+    least = min(max(0.5 * rate * alone, 0.25), 0.5 * alone)
+    exact = isinstance(scheme, Poisson)
+    return float(
+        calibrate(
+            lambda noise: _run(scheme, noise, draws),
+            over=(least, most),
+            epsilon=limit,
+            delta=delta,
+            tolerance=1e-6 if exact else 1e-4,
+            like=_like(scheme, rate, draws),
+        ).value
+    )
+
+
+def _like(scheme: Scheme, rate: float, draws: int) -> list[Callable[[float], Mechanism]]:
+    """What costs about as much and is cheaper to ask: a central limit theorem's normals, then Poisson sampling."""
+    steps = draws * scheme.steps if isinstance(scheme, Allocation) else draws
+    replaced = isinstance(scheme, WithoutReplacement)
+
+    def limit(noise: float) -> Mechanism:
+        return like_samples(noise, rate=rate, steps=steps, replaced=replaced)
+
+    def poisson(noise: float) -> Mechanism:
+        return Gaussian(noise / 2 if replaced else noise).on(Poisson(rate=rate)).repeat(steps)
+
+    return [limit] if isinstance(scheme, Poisson) else [limit, poisson]
+
+
+def train_plan_from_json(text: str) -> TrainPlan:
+    """The plan that was written by `TrainPlan.to_json`: worked out again, and checked against the mechanism beside it.
+
+    >>> plan = train_plan(examples=100, batch_size=10, epochs=2, epsilon=3.0, delta=1e-3)
+    >>> train_plan_from_json(plan.to_json()) == plan
+    True
+    """
+    names = {"examples", "batch_size", "epochs", "scheme", "noise_multiplier", "delta", "mechanism", "hush_train_plan"}
+    given = members(parse(text), names)
+    kind = SCHEMES.get(str(given["scheme"]))
+    if kind is None or given["hush_train_plan"] != 1:
+        refuse("a plan of version 1 with a known scheme", scheme=given["scheme"])
+    plan = train_plan(
+        examples=as_whole(given["examples"]),
+        batch_size=as_whole(given["batch_size"]),
+        epochs=as_number(given["epochs"]),
+        delta=as_number(given["delta"]),
+        noise_multiplier=as_number(given["noise_multiplier"]),
+        scheme=kind,
+    )
+    if json.loads(to_json(plan.mechanism)) != given["mechanism"]:
+        refuse("the mechanism that its numbers make", mechanism=given["mechanism"])
+    return plan
+
+
+_SPANS = (Allocation, ShuffledBatches)
+
+
+def _scheme(kind: type[Scheme], examples: int, batch_size: int, epochs: float) -> Scheme:
+    names = ", ".join(f"hush.{name}" for name in SCHEMES)
+    if kind not in SCHEMES.values():
+        raise InvalidParameter("train_plan", f"one of {names} as the scheme", scheme=kind)
+    if kind is Poisson:
+        return Poisson(rate=batch_size / examples)
+    if kind is WithoutReplacement:
+        return WithoutReplacement(size=batch_size, population=examples)
+    if epochs != math.floor(epochs):
+        raise InvalidParameter("train_plan", f"whole epochs for {kind.__name__}", epochs=epochs)
+    steps = max(1, round(examples / batch_size))
+    return Allocation(steps=steps) if kind is Allocation else ShuffledBatches(steps=steps)
+
+
+def _steps(scheme: Scheme, examples: int, batch_size: int, epochs: float) -> int:
+    if isinstance(scheme, _SPANS):
+        return round(epochs) * scheme.steps
+    return math.ceil(epochs * examples / batch_size)
+
+
+def _draws(scheme: Scheme, examples: int, batch_size: int, epochs: float) -> int:
+    """How often the scheme draws: for every step, or for every epoch."""
+    return _steps(scheme, examples, batch_size, epochs) // (scheme.steps if isinstance(scheme, _SPANS) else 1)
+
+
+def _run(scheme: Scheme, noise_multiplier: float, draws: int) -> Mechanism:
+    """Each step clips to norm 1 and adds Gaussian noise: one record added or removed moves its sum by at most 1."""
+    run = Gaussian(noise_multiplier).on(scheme).repeat(draws)
+    return run.under(Relation.REPLACE) if isinstance(scheme, WithoutReplacement) else run

@@ -1,0 +1,143 @@
+"""Short forms of order statistics: one function a statistic, each the release of its query."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Any
+
+from hush.randomness.source import Source
+from hush.releases.noise.smooth_noise import smooth_noise
+from hush.releases.release import Release
+from hush.releases.statistics.found_bounds import Bounds
+from hush.releases.statistics.many_quantiles import Quantiles
+from hush.releases.statistics.quantile import Median, Quantile
+from hush.releases.statistics.quantile_interval import QuantileInterval
+from hush.releases.statistics.smooth_quantile import SmoothQuantile
+
+
+def median(
+    data: Any,
+    *,
+    bounds: tuple[float, float],
+    epsilon: float,
+    column: str | None = None,
+    source: Source | None = None,
+    **options: Any,
+) -> Release:
+    """The median by the exponential mechanism: `Median(...).release(data)`.
+
+    >>> import hush
+    >>> abs(hush.releases.median(range(1001), bounds=(0, 1000), epsilon=1.0).value - 500) < 50
+    True
+    """
+    return Median(bounds=bounds, epsilon=epsilon, **options).release(data, column=column, source=source)
+
+
+def quantile(
+    data: Any,
+    p: float,
+    *,
+    bounds: tuple[float, float],
+    epsilon: float,
+    column: str | None = None,
+    source: Source | None = None,
+    **options: Any,
+) -> Release:
+    """The p-quantile by the exponential mechanism: `Quantile(...).release(data)`.
+
+    >>> import hush
+    >>> abs(hush.releases.quantile(range(1001), 0.9, bounds=(0, 1000), epsilon=1.0).value - 900) < 100
+    True
+    """
+    return Quantile(p=p, bounds=bounds, epsilon=epsilon, **options).release(data, column=column, source=source)
+
+
+def smooth_median(
+    data: Any,
+    *,
+    bounds: tuple[float, float],
+    epsilon: float,
+    delta: float = 0.0,
+    column: str | None = None,
+    source: Source | None = None,
+    **options: Any,
+) -> Release:
+    """The median with smooth-sensitivity noise, of the law that `smooth_noise` chooses for epsilon and delta.
+
+    >>> import hush
+    >>> found = hush.releases.smooth_median(range(1001), bounds=(0, 1000), epsilon=1.0)
+    >>> found.mechanism.epsilon(delta=0).upper
+    1.0
+    """
+    return smooth_quantile(
+        data, 0.5, bounds=bounds, epsilon=epsilon, delta=delta, column=column, source=source, **options
+    )
+
+
+def smooth_quantile(
+    data: Any,
+    p: float,
+    *,
+    bounds: tuple[float, float],
+    epsilon: float,
+    delta: float = 0.0,
+    column: str | None = None,
+    source: Source | None = None,
+    **options: Any,
+) -> Release:
+    """The p-quantile with smooth-sensitivity noise, in the same way."""
+    noise = smooth_noise(epsilon=epsilon, delta=delta)
+    return SmoothQuantile(p=p, bounds=bounds, noise=noise, **options).release(data, column=column, source=source)
+
+
+def quantiles(
+    data: Any,
+    ps: Sequence[float],
+    *,
+    bounds: tuple[float, float],
+    epsilon: float,
+    column: str | None = None,
+    source: Source | None = None,
+    **options: Any,
+) -> Release:
+    """Several quantiles at once, epsilon for all together: `Quantiles(...).release(data)`.
+
+    >>> import hush
+    >>> len(hush.releases.quantiles(range(1001), (0.25, 0.5, 0.75), bounds=(0, 1000), epsilon=1.0).value)
+    3
+    """
+    return Quantiles(ps=ps, bounds=bounds, epsilon=epsilon, **options).release(data, column=column, source=source)
+
+
+def median_interval(
+    data: Any,
+    *,
+    bounds: tuple[float, float],
+    epsilon: float,
+    size: int | None = None,
+    confidence: float = 0.95,
+    column: str | None = None,
+    source: Source | None = None,
+    **options: Any,
+) -> Release:
+    """The median with a private confidence interval: `QuantileInterval(p=0.5, ...).release(data)`.
+
+    >>> import hush
+    >>> found = hush.releases.median_interval(range(10_001), bounds=(0, 10_000), epsilon=3.0, size=10_000)
+    >>> found.value in found.noise_interval
+    True
+    """
+    query = QuantileInterval(p=0.5, bounds=bounds, epsilon=epsilon, size=size, **options)
+    return query.release(data, column=column, confidence=confidence, source=source)
+
+
+def private_bounds(
+    data: Any, *, epsilon: float, column: str | None = None, source: Source | None = None, **options: Any
+) -> Release:
+    """Bounds found with this epsilon, to be given to other releases: `Bounds(...).release(data)`.
+
+    >>> import hush
+    >>> hush.releases.private_bounds([3.0] * 1000, epsilon=1.0).value
+    (2.0, 4.0)
+    """
+    return Bounds(epsilon=epsilon, **options).release(data, column=column, source=source)

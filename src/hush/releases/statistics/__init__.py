@@ -1,0 +1,1 @@
+"""What can be asked of records: one query per file."""

@@ -1,0 +1,1 @@
+"""Where records come from: one folder for arrays, data frames and files."""

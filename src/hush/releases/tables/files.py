@@ -1,0 +1,156 @@
+"""Parquet and CSV files, read in bounded memory."""
+
+from __future__ import annotations
+
+import csv
+from collections import deque
+from collections.abc import Callable, Iterable, Iterator
+from concurrent.futures import ThreadPoolExecutor
+from pathlib import Path
+from typing import Any, BinaryIO
+
+import numpy as np
+
+from hush.errors import InvalidParameter
+from hush.releases.tables.arrow import of_arrow, of_type, texts_of
+from hush.releases.tables.columns import numbers_in
+from hush.releases.tables.csv_records import blocks, first_record
+from hush.releases.tables.readers import BATCH, Reader, needs, require_different
+
+AT_ONCE = 1 << 22
+"""Row groups of up to so many records are decoded whole, two at a time; larger ones in batches."""
+MARK = b"\xef\xbb\xbf"
+"""What some programs write before a text in UTF-8."""
+
+
+class Parquet(Reader):
+    """A Parquet file, a batch of records at a time.
+
+    It is mapped into memory anew for every row group, so that what has been read can be given back.
+    """
+
+    def __init__(self, path: Path) -> None:
+        needs("pyarrow")
+        from pyarrow import ArrowInvalid, parquet
+
+        self._path = path
+        try:
+            self._metadata = parquet.read_metadata(path)
+        except ArrowInvalid:
+            raise InvalidParameter("table", "a file in the Parquet format", source=str(path)) from None
+        self._schema = self._metadata.schema.to_arrow_schema()
+        self.names = require_different(self._schema.names)
+
+    def kind(self, name: str) -> str:
+        return of_type(self._schema.field(name).type).kind
+
+    def dtype(self, name: str) -> np.dtype:
+        return of_type(self._schema.field(name).type).dtype
+
+    def rows(self) -> int | None:
+        return self._metadata.num_rows
+
+    def batches(self, names: tuple[str, ...], *, numbers: bool) -> Iterator[tuple[np.ndarray, ...]]:
+        columns, groups = list(dict.fromkeys(names)), range(self._metadata.num_row_groups)
+        if any(self._metadata.row_group(group).num_rows > AT_ONCE for group in groups):
+            found = (batch for group in groups for batch in self._slowly(group, columns))
+        else:
+            found = _ahead(lambda group: self._at_once(group, columns), groups)
+        for piece in found:
+            yield tuple(
+                of_arrow(piece.column(name)).read(numbers=numbers and place == 0) for place, name in enumerate(names)
+            )
+
+    def _open(self) -> Any:
+        from pyarrow import parquet
+
+        return parquet.ParquetFile(self._path, metadata=self._metadata, memory_map=True)
+
+    def _at_once(self, group: int, columns: list[str]) -> Any:
+        with self._open() as file:
+            return file.read_row_group(group, columns=columns, use_threads=False)
+
+    def _slowly(self, group: int, columns: list[str]) -> Iterator[Any]:
+        with self._open() as file:
+            yield from file.iter_batches(batch_size=BATCH, row_groups=[group], columns=columns)
+
+
+def _ahead(read: Callable[[Any], Any], parts: Iterable[Any]) -> Iterator[Any]:
+    """The parts in order, while the next two are being decoded."""
+    with ThreadPoolExecutor(2) as pool:
+        waiting: deque[Any] = deque()
+        for part in parts:
+            waiting.append(pool.submit(read, part))
+            if len(waiting) > 2:
+                yield waiting.popleft().result()
+        while waiting:
+            yield waiting.popleft().result()
+
+
+class Csv(Reader):
+    """A CSV file in UTF-8 with a header. Cells are text: which of them are numbers is never guessed from the data.
+
+    Where numbers are asked for, a cell that is none counts as missing. Rows with more or fewer cells than the header
+    are left out, and so are rows of more than 64 MiB.
+    """
+
+    def __init__(self, path: Path) -> None:
+        needs("pyarrow")
+        self._path = path
+        with self._open() as file:
+            self.names = require_different(self._header(file))
+
+    def _open(self) -> BinaryIO:
+        file = self._path.open("rb")
+        if file.read(len(MARK)) != MARK:
+            file.seek(0)
+        return file
+
+    def _header(self, file: BinaryIO) -> list[str]:
+        """The cells of the first record; the file then stands at the next one."""
+        head = first_record(file)
+        try:
+            names = next(csv.reader([head.decode()], strict=True))
+        except (UnicodeDecodeError, csv.Error):
+            names = []
+        if not names or b"\x00" in head:  # UTF-16 has zeros
+            raise InvalidParameter("table", "a CSV file in UTF-8 with a header", source=str(self._path))
+        return names
+
+    def kind(self, name: str) -> str:
+        return "text"
+
+    def rows(self) -> int | None:
+        return None
+
+    def batches(self, names: tuple[str, ...], *, numbers: bool) -> Iterator[tuple[np.ndarray, ...]]:
+        wanted = {name: str(self.names.index(name)) for name in names}
+        with self._open() as file:
+            self._header(file)
+            for batch in _ahead(lambda block: self._parsed(block, list(wanted.values())), blocks(file)):
+                words = [_texts(batch.column(wanted[name])) for name in names]
+                yield (numbers_in(words[0]), *words[1:]) if numbers else tuple(words)
+
+    def _parsed(self, block: bytes, wanted: list[str]) -> Any:
+        """Whole records as a table of bytes."""
+        from pyarrow import BufferReader, binary, csv
+
+        return csv.read_csv(
+            BufferReader(block),
+            read_options=csv.ReadOptions(
+                column_names=[str(k) for k in range(len(self.names))], block_size=len(block) + 1, use_threads=False
+            ),
+            parse_options=csv.ParseOptions(newlines_in_values=True, invalid_row_handler=lambda row: "skip"),
+            convert_options=csv.ConvertOptions(
+                include_columns=wanted, column_types=dict.fromkeys(wanted, binary()), strings_can_be_null=False
+            ),
+        )
+
+
+def _texts(cells: Any) -> np.ndarray:
+    from pyarrow import ArrowInvalid, string
+
+    try:
+        return of_arrow(cells.cast(string())).values()
+    except ArrowInvalid:
+        return texts_of(cells.to_pylist())
