@@ -22,7 +22,8 @@ import hush
 from hush.app import expression
 from hush.curves.pairs.finite import FinitePair
 from hush.curves.pairs.pair import Pair
-from hush.mechanisms.schemes.scheme import OneSample, Scheme
+from hush.mechanisms.schemes.one_sample import OneSample
+from hush.mechanisms.schemes.scheme import Scheme
 
 TRIES = 20
 """How often a value is drawn anew before a constructor is given up: its conditions may bind several fields."""

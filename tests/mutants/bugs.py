@@ -15,6 +15,7 @@ import pytest
 import hush
 from hush import releases
 from hush.auditing import Claim, distinguish, one_run, simulated
+from hush.mechanisms.neighbours import Neighbours
 
 REPLACE = hush.Relation.REPLACE
 Patch = pytest.MonkeyPatch
@@ -100,12 +101,10 @@ def audit_of_ties() -> None:
 
 def one_direction(patch: Patch) -> None:
     patch.setattr(
-        hush.Mechanism, "neighbours", lambda self: [(n, _all(r), _all(a)) for n, r, a in self.relation.directions[-1:]]
+        hush.Mechanism,
+        "directions",
+        lambda self: [(n, Neighbours.of(r, a)) for n, r, a in self.relation.directions[-1:]],
     )
-
-
-def _all(records: int) -> tuple[float, ...]:
-    return (0.0,) * records + (1.0,)
 
 
 def plain_laplace(order: float) -> float:
@@ -126,7 +125,7 @@ def no_number_passes(patch: Patch) -> None:
 
 
 def count_ignored(patch: Patch) -> None:
-    patch.setattr(hush.Repeat, "pair", lambda self, removed, added: self.inner.pair(removed, added))
+    patch.setattr(hush.Repeat, "knows", lambda self, neighbours: self.inner.evidence(neighbours))
 
 
 def thinned(change: Callable[[float], float]) -> Callable[[Patch], None]:
@@ -150,15 +149,10 @@ def group_as_one(patch: Patch) -> None:
 
 
 def shuffled_as_poisson(patch: Patch) -> None:
-    def wrong(self: hush.ShuffledBatches, inner: hush.Mechanism, removed: Any, added: Any) -> Any:
-        return inner.on(hush.Poisson(rate=1 / self.steps)).repeat(self.steps).pair(removed, added)
+    def wrong(self: hush.ShuffledBatches, inner: hush.Mechanism, neighbours: Any) -> Any:
+        return inner.on(hush.Poisson(rate=1 / self.steps)).repeat(self.steps).evidence(neighbours)
 
-    patch.setattr(hush.ShuffledBatches, "pair", wrong)
-    patch.setattr(
-        hush.ShuffledBatches,
-        "attained",
-        lambda self, inner, removed, added, alone: (wrong(self, inner, removed, added),),
-    )
+    patch.setattr(hush.ShuffledBatches, "evidence", wrong)
 
 
 def replacement_as_removal(patch: Patch) -> None:
@@ -169,10 +163,7 @@ def replacement_as_removal(patch: Patch) -> None:
 
 def group_ignored(patch: Patch) -> None:
     one = lambda counts: counts if len(counts) == 1 else (0.0, 1.0)  # noqa: E731
-    patch.setattr(
-        hush.Group, "neighbours", lambda self: [(n, one(_all(r)), one(_all(a))) for n, r, a in self.relation.directions]
-    )
-    patch.setattr(hush.Group, "pair", lambda self, removed, added: self.inner.pair(one(removed), one(added)))
+    patch.setattr(hush.Group, "knows", lambda self, neighbours: self.inner.evidence(neighbours.thin(one)))
 
 
 def gaussian_half(patch: Patch) -> None:

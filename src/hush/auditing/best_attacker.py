@@ -9,7 +9,6 @@ from hush.auditing.claims import least_false_negatives
 from hush.checks import number
 from hush.curves.bound import Bound
 from hush.curves.pairs.pair import known
-from hush.errors import NotCovered
 from hush.mechanisms.mechanism import Mechanism, require
 
 
@@ -73,15 +72,12 @@ class Attacker:
         belief = _prior(prior)
         threshold = math.log1p(-belief) - math.log(belief)
         low = high = min(belief, 1 - belief)
-        for name, removed, added in self.mechanism.neighbours():
-            pair = self.mechanism.pair(removed, added)
+        for name, neighbours in self.mechanism.directions():
+            evidence = self.mechanism.evidence(neighbours)
+            pair = evidence.pair
             below, above = known((pair.swap() if name == "add" else pair).log_delta(threshold))
             low, high = min(low, belief * -math.expm1(above)), min(high, belief * -math.expm1(below))
-            try:
-                attained = self.mechanism.attained(removed, added, alone=True) == (pair,)
-            except NotCovered:
-                attained = False
-            high = high if attained else min(belief, 1 - belief)
+            high = high if evidence.members(alone=True) == (pair,) else min(belief, 1 - belief)
         low = max(low - 1e-15, 0.0)
         return Bound(low, max(low, high), "Bayes risk", relation=self.mechanism.relation, route="pair")
 

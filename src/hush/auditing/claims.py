@@ -10,7 +10,7 @@ from scipy import special
 from hush.arrays import Array
 from hush.checks import delta_in_range
 from hush.curves.tradeoff import profile_to_tradeoff, profile_to_tradeoff_curve
-from hush.errors import InvalidParameter, NotCovered
+from hush.errors import InvalidParameter
 from hush.mechanisms.leaves.stated import ApproxDP, GaussianDP, PureDP
 from hush.mechanisms.mechanism import Mechanism, require
 
@@ -78,12 +78,11 @@ class Claim:
         """Lower bounds on the false negative rates at these false positive rates, one pass over each profile."""
         least = 1 - rates
         losses = np.linspace(-1.0, 1.0, 81) * min(1.1 * self.value + 1, 100.0)
-        for _, removed, added in self.mechanism.neighbours():
-            try:
-                pair = self.mechanism.pair(removed, added)
-            except NotCovered:
+        for _, neighbours in self.mechanism.directions():
+            evidence = self.mechanism.evidence(neighbours)
+            if not evidence.has_pair:
                 return np.array([least_false_negatives(self.mechanism, float(rate)) for rate in rates])
-            for side in (pair, pair.swap()):
+            for side in (evidence.pair, evidence.pair.swap()):
                 least = np.minimum(least, profile_to_tradeoff_curve(side.profile(), rates, losses)[0])
         return least
 
@@ -106,12 +105,11 @@ def least_false_negatives(mechanism: Mechanism, false_positive: float) -> float:
     0.740...
     """
     least = 1 - false_positive
-    for _, removed, added in mechanism.neighbours():
-        try:
-            pair = mechanism.pair(removed, added)
-        except NotCovered:
-            least = min(least, mechanism.curve(removed, added).tradeoff(false_positive_rate=false_positive))
+    for _, neighbours in mechanism.directions():
+        evidence = mechanism.evidence(neighbours)
+        if not evidence.has_pair:
+            least = min(least, evidence.curve.tradeoff(false_positive_rate=false_positive))
             continue
-        for side in (pair, pair.swap()):
+        for side in (evidence.pair, evidence.pair.swap()):
             least = min(least, profile_to_tradeoff(side.profile(), false_positive)[0])
     return max(least, 0.0)

@@ -16,8 +16,9 @@ from scipy import special
 
 from hush.arrays import Array
 from hush.errors import NotCovered
-from hush.mechanisms.combinators.compose import Parallel, Repeat, Sequence
 from hush.mechanisms.combinators.group import Group, Under
+from hush.mechanisms.combinators.one_after_another import Repeat, Sequence
+from hush.mechanisms.combinators.side_by_side import Parallel
 from hush.mechanisms.last_iterate.descent import CyclicGradientDescent, NoisyGradientDescent
 from hush.mechanisms.last_iterate.iteration import NoisyIteration
 from hush.mechanisms.last_iterate.one_pass import OnePassGradientDescent, RandomStop
@@ -31,8 +32,9 @@ from hush.mechanisms.local.shuffled import Shuffled
 from hush.mechanisms.mechanism import Mechanism, require
 from hush.mechanisms.schemes.allocation import Allocated
 from hush.mechanisms.schemes.fixed_size import FixedSize
-from hush.mechanisms.schemes.scheme import Sampled, UnequalPoisson
+from hush.mechanisms.schemes.one_sample import Sampled
 from hush.mechanisms.schemes.shuffled_batches import ShuffledBatches
+from hush.mechanisms.schemes.unequal_poisson import UnequalPoisson
 from hush.randomness.source import Source, source_or_secure
 
 Drawing: TypeAlias = Callable[[int], Array]

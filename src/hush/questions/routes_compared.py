@@ -12,7 +12,8 @@ from hush.curves.pairs.product import Product
 from hush.curves.pairs.routes import QUICK, ContourRoute, GridRoute, Laws, RenyiRoute
 from hush.curves.theorems.shuffling.shuffled import ShuffledPair, clone_closed_form
 from hush.errors import HushError, NotCovered
-from hush.mechanisms.mechanism import Counts, Mechanism
+from hush.mechanisms.evidence import Evidence
+from hush.mechanisms.mechanism import Mechanism
 from hush.numerics.decimals import rounded_down, rounded_up
 from hush.numerics.work import part, question
 
@@ -77,8 +78,8 @@ def compare(mechanism: Mechanism, log_delta: float) -> list[Row]:
     """
     return [
         Row(direction, route, _answer(ask))
-        for direction, removed, added in mechanism.neighbours()
-        for route, ask in _routes(mechanism, removed, added, log_delta)
+        for direction, neighbours in mechanism.directions()
+        for route, ask in _routes(mechanism.evidence(neighbours), log_delta)
     ]
 
 
@@ -106,13 +107,11 @@ def _at_most(ends: Interval) -> str:
     return _interval((0.0, ends[1]))
 
 
-def _routes(mechanism: Mechanism, removed: Counts, added: Counts, log_delta: float) -> Iterator[tuple[str, Ask]]:
-    try:
-        pair = mechanism.pair(removed, added)
-    except HushError:
-        yield "Rényi", lambda: _interval((0.0, mechanism.curve(removed, added).epsilon_at(log_delta)))
+def _routes(evidence: Evidence, log_delta: float) -> Iterator[tuple[str, Ask]]:
+    if not evidence.has_pair:
+        yield "Rényi", lambda: _interval((0.0, evidence.curve.epsilon_at(log_delta)))
         return
-    members = _attained(mechanism, removed, added)
+    pair, members = evidence.pair, _attained(evidence)
     shown = _interval if members == (pair,) else _at_most
     if log_delta == -math.inf:
         yield "largest loss", lambda: shown(pair.epsilon(log_delta, TOLERANCE))
@@ -127,14 +126,14 @@ def _routes(mechanism: Mechanism, removed: Counts, added: Counts, log_delta: flo
         yield name, lambda: shown(pair.epsilon(log_delta, TOLERANCE))
     if members != (pair,):
         yield "attained (from below)", lambda: _best(members, log_delta)
-    yield "Rényi", lambda: _renyi(mechanism, removed, added, pair, log_delta)
+    yield "Rényi", lambda: _renyi(evidence, log_delta)
     yield "CLT", lambda: _central_limit(pair, log_delta)
 
 
-def _attained(mechanism: Mechanism, removed: Counts, added: Counts) -> tuple[Pair, ...]:
+def _attained(evidence: Evidence) -> tuple[Pair, ...]:
     try:
         with question():
-            return mechanism.attained(removed, added, alone=True)
+            return evidence.attained(alone=True)
     except HushError:
         return ()
 
@@ -170,12 +169,12 @@ def _engines(pair: Product, log_delta: float, shown: Shown) -> Iterator[tuple[st
     yield "grid", lambda: _asked(GridRoute(pair.parts, pair.laws, QUICK), pair, log_delta, shown)
 
 
-def _renyi(mechanism: Mechanism, removed: Counts, added: Counts, pair: Pair, log_delta: float) -> str:
+def _renyi(evidence: Evidence, log_delta: float) -> str:
     try:
-        route = RenyiRoute(_laws(pair))
+        route = RenyiRoute(_laws(evidence.pair))
     except NotCovered:
-        return _interval((0.0, mechanism.curve(removed, added).epsilon_at(log_delta)))
-    return _asked(route, pair, log_delta, _interval)
+        return _interval((0.0, evidence.curve.epsilon_at(log_delta)))
+    return _asked(route, evidence.pair, log_delta, _interval)
 
 
 def _laws(pair: Pair) -> Laws:

@@ -29,15 +29,15 @@ def statement(mechanism: Mechanism, *, delta: float, unit: str = "record") -> st
         f"What was released: {mechanism}.",
         _guarantee(bound, delta, _protected(mechanism, unit)),
         f"Two datasets are compared if you {mechanism.compared.replace('record', unit)}.",
-        _meaning(bound.upper, delta, f"One {unit}" if mechanism.together == {1} else "Such a group"),
-        _attacker(mechanism, unit if mechanism.together == {1} else "group"),
+        _meaning(bound.upper, delta, f"One {unit}" if mechanism.scope.together == {1} else "Such a group"),
+        _attacker(mechanism, unit if mechanism.scope.together == {1} else "group"),
         _assumed(mechanism, unit),
     ]
     return " ".join(sentence for sentence in sentences if sentence)
 
 
 def _protected(mechanism: Mechanism, unit: str) -> str:
-    sizes = sorted(mechanism.together)
+    sizes = sorted(mechanism.scope.together)
     if sizes == [1]:
         return f"every single {unit}"
     if len(sizes) == 1:

@@ -12,7 +12,9 @@ from hush.curves.relation import Relation
 from hush.errors import InvalidParameter, NotCovered
 from hush.mechanisms.mechanism import Mechanism
 from hush.mechanisms.schemes.fixed_size import FixedSize
-from hush.mechanisms.schemes.scheme import OneSample, Poisson, Scheme
+from hush.mechanisms.schemes.one_sample import OneSample
+from hush.mechanisms.schemes.poisson import Poisson
+from hush.mechanisms.schemes.scheme import Scheme
 from hush.randomness.source import Source, Words, source_or_secure
 from hush.releases.boundary import sealed
 from hush.releases.release import Interval, Release
@@ -217,11 +219,8 @@ def by_unit(mechanism: Mechanism, table: Table) -> Mechanism:
 @lru_cache(maxsize=256)
 def covered(mechanism: Mechanism) -> Mechanism:
     """The mechanism, if a theorem covers it; raises NotCovered before anything is drawn."""
-    for _, removed, added in mechanism.neighbours():
-        try:
-            mechanism.pair(removed, added)
-        except NotCovered:
-            mechanism.curve(removed, added)
+    for _, neighbours in mechanism.directions():
+        mechanism.evidence(neighbours).require()
     return mechanism
 
 

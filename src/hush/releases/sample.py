@@ -7,9 +7,10 @@ from threading import Lock
 from typing import Any, NoReturn, TypeVar
 
 from hush.errors import InvalidParameter
-from hush.mechanisms.combinators.compose import Sequence
+from hush.mechanisms.combinators.one_after_another import Sequence
 from hush.mechanisms.mechanism import Mechanism, require
-from hush.mechanisms.schemes.scheme import OneSample, UnequalPoisson
+from hush.mechanisms.schemes.one_sample import OneSample
+from hush.mechanisms.schemes.unequal_poisson import UnequalPoisson
 from hush.randomness.source import Source, source_or_secure, this_process
 from hush.releases.boundary import sealed
 from hush.releases.query import (

@@ -10,7 +10,7 @@ from hush.checks import delta_in_range, number
 from hush.curves.bound import Bound
 from hush.errors import InvalidParameter
 from hush.mechanisms.mechanism import Mechanism
-from hush.mechanisms.schemes.scheme import OneSample
+from hush.mechanisms.schemes.one_sample import OneSample
 from hush.questions.calibrate import calibrate
 from hush.releases.query import Query, by_unit, covered, rate_of
 from hush.releases.tables.table import Table

@@ -15,8 +15,9 @@ from hush.learning.linear.checked_arrays import checked_data, checked_rows
 from hush.learning.linear.estimators import PrivateClassifier
 from hush.learning.linear.method import gaussian_multiplier
 from hush.mechanisms.mechanism import Mechanism
-from hush.mechanisms.schemes.scheme import OneSample
-from hush.mechanisms.schemes.shuffled_batches import Revealed, ShuffledBatches
+from hush.mechanisms.schemes.one_sample import OneSample
+from hush.mechanisms.schemes.revealed import Revealed
+from hush.mechanisms.schemes.shuffled_batches import ShuffledBatches
 from hush.questions.calibrate import calibrate
 from hush.questions.planning.central_limit import like_samples
 from hush.randomness.source import Source, source_or_secure

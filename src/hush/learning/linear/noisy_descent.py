@@ -17,7 +17,7 @@ from hush.learning.linear.losses import Loss
 from hush.learning.linear.method import LEAST_NOISE, MOST_NOISE, Method, MethodPlan, Task, gaussian_multiplier
 from hush.mechanisms.leaves.noise import Gaussian
 from hush.mechanisms.mechanism import Mechanism
-from hush.mechanisms.schemes.scheme import Poisson
+from hush.mechanisms.schemes.poisson import Poisson
 from hush.questions.calibrate import calibrate
 from hush.questions.planning.central_limit import like_samples
 from hush.randomness.additive import add_gaussian

@@ -10,9 +10,9 @@ from hush.curves.pairs.pair import Interval, Pair
 from hush.curves.relation import Relation
 from hush.curves.theorems import last_iterate
 from hush.errors import InvalidParameter, NotCovered
+from hush.mechanisms.description import Scope, Step
 from hush.mechanisms.last_iterate.iteration import ONLY_LAST, THEOREM, LastIterate, sized, wide
 from hush.mechanisms.leaf import IN_ORDER
-from hush.mechanisms.mechanism import Step
 from hush.numerics.laws.law import UNIT
 
 
@@ -135,8 +135,8 @@ class NoisyGradientDescent(GradientDescent):
         return low * (1 - last_iterate.ROUNDING), high * (1 + last_iterate.ROUNDING)
 
     @property
-    def populations(self) -> frozenset[int]:
-        return frozenset([self.records])
+    def scope(self) -> Scope:
+        return Scope(populations=frozenset([self.records]))
 
     def composed_mu(self) -> float:
         return self._ratio * math.sqrt(self.iterations)
@@ -205,12 +205,8 @@ class CyclicGradientDescent(GradientDescent):
         return low * (1 - last_iterate.ROUNDING), high * (1 + last_iterate.ROUNDING)
 
     @property
-    def populations(self) -> frozenset[int]:
-        return frozenset([self.batches * self.batch_size])
-
-    @property
-    def no_secret_sample(self) -> str:
-        return IN_ORDER
+    def scope(self) -> Scope:
+        return Scope(populations=frozenset([self.batches * self.batch_size]), no_secret_sample=IN_ORDER)
 
     def at(self, removed: int, added: int) -> Pair:
         if max(removed, added) > self.batch_size:

@@ -11,14 +11,17 @@ from hush.curves.pairs.normal import NormalPair
 from hush.curves.pairs.pair import Interval, Pair
 from hush.curves.pairs.public_choice import Blend
 from hush.curves.relation import Relation
-from hush.curves.renyi.curve import ZERO, RenyiCurve
+from hush.curves.renyi.curve import RenyiCurve
 from hush.curves.theorems import last_iterate
 from hush.curves.theorems.random_stop import random_stop_divergence, random_stop_groups
 from hush.errors import InvalidParameter, NotCovered
+from hush.mechanisms.description import Scope, Step
+from hush.mechanisms.evidence import IDENTITY
 from hush.mechanisms.last_iterate.descent import ConvexLoss, GradientDescent, check_descent
 from hush.mechanisms.last_iterate.iteration import LEAST_MU, ONLY_LAST, gaussian_of
 from hush.mechanisms.leaf import IN_ORDER, Leaf
-from hush.mechanisms.mechanism import IDENTITY, Counts, Mechanism, Step, settled
+from hush.mechanisms.mechanism import Mechanism
+from hush.mechanisms.neighbours import Neighbours
 
 RECORD_BY_RECORD = "Feldman, Mironov, Talwar, Thakurta 2018, Thm 23 (a Gaussian pair: Bok, Su, Altschuler 2024, Sec. 3)"
 
@@ -78,12 +81,8 @@ class OnePassGradientDescent(GradientDescent):
         return self.record_mu(self.records)
 
     @property
-    def populations(self) -> frozenset[int]:
-        return frozenset([self.records])
-
-    @property
-    def no_secret_sample(self) -> str:
-        return IN_ORDER
+    def scope(self) -> Scope:
+        return Scope(populations=frozenset([self.records]), no_secret_sample=IN_ORDER)
 
     def composed_mu(self) -> float:
         return self.ratio
@@ -133,12 +132,8 @@ class RandomStop(Leaf):
             raise NotCovered(f"{self}, for groups: covered for one record replaced")
 
     @property
-    def populations(self) -> frozenset[int]:
-        return self.run.populations
-
-    @property
-    def no_secret_sample(self) -> str:
-        return self.run.no_secret_sample
+    def scope(self) -> Scope:
+        return self.run.scope
 
     def at(self, removed: int, added: int) -> Pair:
         self._single(removed, added)
@@ -146,21 +141,16 @@ class RandomStop(Leaf):
         slack = 1 + last_iterate.ROUNDING
         return Blend.of((NormalPair.shifted(max(mu * slack, LEAST_MU)), weight) for mu, weight in groups)
 
-    def curve(self, removed: Counts, added: Counts) -> RenyiCurve:
-        r, a = settled(removed), settled(added)
-        if r is None or a is None:
-            return super().curve(removed, added)
-        self._single(r, a)
-        if not r and not a:
-            return ZERO
+    def curve_of(self, neighbours: Neighbours) -> RenyiCurve | None:
+        if neighbours.settled is None:
+            return super().curve_of(neighbours)
+        self._single(*neighbours.settled)
         run = self.run
         return RenyiCurve.each(lambda order: random_stop_divergence(order, run.gap, run.records, run.ratio))
 
-    @property
-    def curve_beats_pair(self) -> bool:
-        return True
+    curve_says_more = True
 
-    def attained(self, removed: Counts, added: Counts, alone: bool) -> tuple[Pair, ...]:
+    def attained(self, neighbours: Neighbours, alone: bool) -> tuple[Pair, ...]:  # noqa: ARG002
         """None is known: the average is over stops, and a run that is worst for each of them need not exist."""
         return (IDENTITY,)
 

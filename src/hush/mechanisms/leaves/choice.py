@@ -12,13 +12,15 @@ from hush.curves.pairs.finite import FinitePair, stated_points
 from hush.curves.pairs.pair import Pair
 from hush.curves.pairs.segment import SegmentPair
 from hush.curves.relation import Relation, checked_relation
-from hush.curves.renyi.curve import ZERO, RenyiCurve
+from hush.curves.renyi.curve import RenyiCurve
 from hush.curves.renyi.families import bounded_range
 from hush.curves.renyi.sampling import poisson_sample
 from hush.errors import InvalidParameter, NotCovered
+from hush.mechanisms.description import Step
 from hush.mechanisms.leaf import Leaf
 from hush.mechanisms.leaves.stated import PureDP
-from hush.mechanisms.mechanism import Counts, Step, against_nothing, one_replaced, settled
+from hush.mechanisms.mechanism import against_nothing
+from hush.mechanisms.neighbours import Neighbours, settled
 
 
 @dataclass(frozen=True)
@@ -86,12 +88,12 @@ class RandomizedResponse(Leaf):
             return FinitePair(np.array([-e, e]), np.array([low, high]), lattice=2 * e)
         return FinitePair(np.array([-e, 0.0, e]), np.array([low, rest, high]), lattice=e)
 
-    def mixture(self, removed: Counts, added: Counts) -> Pair:
-        if settled(added) == 0:
-            return self.at(1, 0).mix(sum(removed[1:]))
-        if settled(removed) == 0:
-            return self.at(0, 1).swap().mix(sum(added[1:])).swap()
-        return super().mixture(removed, added)
+    def mixture(self, neighbours: Neighbours) -> Pair:
+        if settled(neighbours.added) == 0:
+            return self.at(1, 0).mix(sum(neighbours.removed[1:]))
+        if settled(neighbours.removed) == 0:
+            return self.at(0, 1).swap().mix(sum(neighbours.added[1:])).swap()
+        return super().mixture(neighbours)
 
     def derivation(self) -> Step:
         return Step(
@@ -121,37 +123,33 @@ class BoundedRange(Leaf):
             raise NotCovered(f"{self}: a range of {range_:g} is beyond 500")
         return SegmentPair.bounded_range(range_)
 
-    def mixture(self, removed: Counts, added: Counts) -> Pair:
+    def mixture(self, neighbours: Neighbours) -> Pair:
         """Of a sampled group, what pure DP says: a loss of this range is never beyond it."""
-        if one_replaced(removed, added):
-            return super().mixture(removed, added)
-        return PureDP(epsilon=self.range_, relation=self.relation).mixture(removed, added)
+        if neighbours.exchanged is not None:
+            return super().mixture(neighbours)
+        return PureDP(epsilon=self.range_, relation=self.relation).mixture(neighbours)
 
-    @property
-    def curve_beats_pair(self) -> bool:
-        return True
+    curve_says_more = True
 
-    def attained(self, removed: Counts, added: Counts, alone: bool) -> tuple[Pair, ...]:
+    def attained(self, neighbours: Neighbours, alone: bool) -> tuple[Pair, ...] | None:
         """Each point of the envelope is attained; composed, randomized response of half the epsilon has this range."""
-        if one_replaced(removed, added):
-            return against_nothing(self, removed[1], alone)
-        if None in (settled(removed), settled(added)) and max(len(removed), len(added)) > 2:
+        if neighbours.exchanged is not None:
+            return against_nothing(self, neighbours.exchanged, alone)
+        if neighbours.settled is None and neighbours.most > 1:
             return ()  # of a sampled group only a bound is known
         if alone:
-            return (self.pair(removed, added),)
-        r, a = settled(removed), settled(added)
-        if r is None or a is None:
-            return (PureDP(epsilon=self.range_ / 2, relation=self.relation).pair(removed, added),)
-        return (stated_points([self.steps(r, a) * self.range_ / 2], [0.0]),)  # log-odds of two answers add up
+            return None
+        if neighbours.settled is None:
+            return (PureDP(epsilon=self.range_ / 2, relation=self.relation).evidence(neighbours).pair,)
+        # log-odds of two answers add up
+        return (stated_points([self.steps(*neighbours.settled) * self.range_ / 2], [0.0]),)
 
-    def curve(self, removed: Counts, added: Counts) -> RenyiCurve:
-        r, a = settled(removed), settled(added)
-        if r is not None and a is not None:
-            return bounded_range(self.steps(r, a) * self.range_) if r or a else ZERO
-        for counts, other in ((removed, a), (added, r)):
-            if other == 0 and len(counts) == 2 and self.relation is Relation.ADD_REMOVE:
-                return poisson_sample(bounded_range(self.range_), counts[1])
-        return super().curve(removed, added)
+    def curve_of(self, neighbours: Neighbours) -> RenyiCurve | None:
+        if neighbours.settled is not None:
+            return bounded_range(self.steps(*neighbours.settled) * self.range_)
+        if neighbours.sampled is not None and self.relation is Relation.ADD_REMOVE:
+            return poisson_sample(bounded_range(self.range_), neighbours.sampled)
+        return super().curve_of(neighbours)
 
 
 @dataclass(frozen=True)

@@ -18,9 +18,10 @@ from hush.curves.renyi.curve import RenyiCurve
 from hush.curves.renyi.families import exponential_family as family_curve
 from hush.curves.renyi.families import log_beta
 from hush.errors import InvalidParameter, NotCovered
+from hush.mechanisms.description import Scope, Step
 from hush.mechanisms.leaf import Leaf
 from hush.mechanisms.leaves.stated import CurveLeaf, RenyiDP
-from hush.mechanisms.mechanism import Mechanism, Step
+from hush.mechanisms.mechanism import Mechanism
 
 FAMILY = "the divergence of two members of an exponential family: Geumlek, Song, Chaudhuri 2017, Prop. 4"
 
@@ -79,8 +80,8 @@ class BetaPosterior(CurveLeaf):
             object.__setattr__(self, name, number("BetaPosterior", rule, 1e-3, 1e6, **{name: getattr(self, name)}))
 
     @property
-    def populations(self) -> frozenset[int]:
-        return frozenset([self.flips])
+    def scope(self) -> Scope:
+        return Scope(populations=frozenset([self.flips]))
 
     def curve_at(self, steps: int) -> RenyiCurve:
         if steps > 1:
@@ -148,8 +149,8 @@ class GaussianPosterior(Leaf):
         return self.data_range / (self.noise_variance * math.sqrt(precision))
 
     @property
-    def populations(self) -> frozenset[int]:
-        return frozenset([self.records])
+    def scope(self) -> Scope:
+        return Scope(populations=frozenset([self.records]))
 
     def at(self, removed: int, added: int) -> Pair:
         return NormalPair.shifted(self.steps(removed, added) * self.distance)

@@ -15,12 +15,14 @@ from hush.curves.pairs.finite import FinitePair
 from hush.curves.pairs.normal import NormalPair
 from hush.curves.pairs.pair import Pair
 from hush.curves.relation import Relation, checked_relation
-from hush.curves.renyi.curve import ZERO, RenyiCurve
+from hush.curves.renyi.curve import RenyiCurve
 from hush.curves.renyi.sampling import poisson_sample
 from hush.errors import InvalidParameter, NotCovered
+from hush.mechanisms.description import Step
 from hush.mechanisms.leaf import Leaf
 from hush.mechanisms.leaves.stated_points import Points, Promised
-from hush.mechanisms.mechanism import Counts, Mechanism, Step, settled
+from hush.mechanisms.mechanism import Mechanism
+from hush.mechanisms.neighbours import Neighbours
 
 AS_STATED = "the stated guarantee holds"
 
@@ -154,13 +156,11 @@ class CurveLeaf(Leaf):
         """The curve at so many units of distance."""
         raise NotImplementedError
 
-    def curve(self, removed: Counts, added: Counts) -> RenyiCurve:
-        r, a = settled(removed), settled(added)
-        if r is not None and a is not None:
-            return self.curve_at(self.steps(r, a)) if r or a else ZERO
-        for counts, other in ((removed, a), (added, r)):
-            if other == 0 and len(counts) == 2 and self.relation is Relation.ADD_REMOVE:
-                return poisson_sample(self.curve_at(1), counts[1])
+    def curve_of(self, neighbours: Neighbours) -> RenyiCurve:
+        if neighbours.settled is not None:
+            return self.curve_at(self.steps(*neighbours.settled))
+        if neighbours.sampled is not None and self.relation is Relation.ADD_REMOVE:
+            return poisson_sample(self.curve_at(1), neighbours.sampled)
         raise NotCovered(f"{self} sampled with several records changed, or replaced: no Rényi bound is known")
 
 

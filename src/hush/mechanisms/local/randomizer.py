@@ -27,8 +27,8 @@ from hush.curves.theorems.shuffling.multiset import (
 )
 from hush.curves.theorems.shuffling.shuffled import HoeffdingBlanket, Named
 from hush.errors import InvalidParameter
+from hush.mechanisms.description import Scope, Step
 from hush.mechanisms.leaf import Leaf
-from hush.mechanisms.mechanism import Step
 
 if TYPE_CHECKING:
     from hush.mechanisms.local.shuffled import Shuffled
@@ -85,8 +85,9 @@ class LocalRandomizer(Leaf):
         return Shuffled(self, people)
 
     @property
-    def no_secret_sample(self) -> str:
-        return "its reports carry their senders' names, which show who was drawn: write .shuffled(people=...) first"
+    def scope(self) -> Scope:
+        named = "its reports carry their senders' names, which show who was drawn: write .shuffled(people=...) first"
+        return Scope(no_secret_sample=named)
 
     def at(self, removed: int, added: int) -> Pair:
         return Product.of([(self.report(), self.steps(removed, added))])

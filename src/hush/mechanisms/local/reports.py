@@ -26,6 +26,7 @@ from hush.curves.theorems.shuffling.multiset import (
 from hush.curves.theorems.shuffling.normal_blanket import NormalBlanket
 from hush.curves.theorems.shuffling.shuffled import Named
 from hush.errors import InvalidParameter
+from hush.mechanisms.description import Step
 from hush.mechanisms.local.randomizer import (
     Array,
     LocalRandomizer,
@@ -35,7 +36,6 @@ from hush.mechanisms.local.randomizer import (
     checked_numbers,
     checked_values,
 )
-from hush.mechanisms.mechanism import Step
 
 
 @dataclass(frozen=True)

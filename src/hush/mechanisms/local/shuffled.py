@@ -11,10 +11,11 @@ from hush.curves.relation import Relation
 from hush.curves.theorems.shuffling.multiset import Plain
 from hush.curves.theorems.shuffling.shuffled import Named, ShuffledPair
 from hush.errors import InvalidParameter, NotCovered
+from hush.mechanisms.description import Scope, Special, Step
 from hush.mechanisms.leaf import Leaf
 from hush.mechanisms.leaves.stated import FromPair
 from hush.mechanisms.local.randomizer import LocalRandomizer
-from hush.mechanisms.mechanism import Counts, Step, exactly
+from hush.mechanisms.neighbours import Neighbours
 
 
 @lru_cache(maxsize=32)
@@ -59,23 +60,22 @@ class Shuffled(Leaf):
         return _pair(self.randomizer, self.people)
 
     @property
-    def populations(self) -> frozenset[int]:
-        return frozenset([self.people])
+    def scope(self) -> Scope:
+        return Scope(populations=frozenset([self.people]))
 
-    @property
-    def curve_beats_pair(self) -> bool:
-        return True
+    curve_says_more = True
 
-    def attained(self, removed: Counts, added: Counts, alone: bool) -> tuple[Pair, ...]:
+    def attained(self, neighbours: Neighbours, alone: bool) -> tuple[Pair, ...] | None:
         """Alone, the lower end of the pair; else one bit of every report, everyone else alike: that composes."""
         if alone:
-            return (self.pair(removed, added),)
+            return None
         witness = _pair(self.randomizer, self.people).witness
-        return (FromPair(witness, witness, Relation.REPLACE).pair(removed, added),)
+        return (FromPair(witness, witness, Relation.REPLACE).evidence(neighbours).pair,)
 
-    def likened(self, records: int, alone: bool) -> tuple[Pair, ...]:
+    @property
+    def special(self) -> Special:
         """That bit: the pair itself may be worst among people unlike either value."""
-        return self.attained(exactly(records), exactly(records), False)
+        return Special(likened=lambda records, _: self.evidence(Neighbours.of(records, records)).attained(False))
 
     def derivation(self) -> Step:
         names = ", ".join(name for name, _ in _pair(self.randomizer, self.people).above)

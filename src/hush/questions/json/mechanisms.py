@@ -13,8 +13,9 @@ from hush.curves.pairs.finite import FinitePair
 from hush.curves.pairs.pair import Pair
 from hush.curves.relation import Relation
 from hush.errors import NotCovered
-from hush.mechanisms.combinators.compose import Parallel, Repeat, Sequence
 from hush.mechanisms.combinators.group import Group, Under
+from hush.mechanisms.combinators.one_after_another import Repeat, Sequence
+from hush.mechanisms.combinators.side_by_side import Parallel
 from hush.mechanisms.last_iterate.descent import ConvexLoss, CyclicGradientDescent, NoisyGradientDescent
 from hush.mechanisms.last_iterate.iteration import NoisyIteration
 from hush.mechanisms.last_iterate.one_pass import OnePassGradientDescent, RandomStop
@@ -29,8 +30,11 @@ from hush.mechanisms.local.shuffled import Shuffled
 from hush.mechanisms.mechanism import Mechanism, require
 from hush.mechanisms.schemes.allocation import Allocated, Allocation
 from hush.mechanisms.schemes.fixed_size import WithoutReplacement, WithReplacement
-from hush.mechanisms.schemes.scheme import Poisson, Sampled, UnequalPoisson
-from hush.mechanisms.schemes.shuffled_batches import Revealed, ShuffledBatches
+from hush.mechanisms.schemes.one_sample import Sampled
+from hush.mechanisms.schemes.poisson import Poisson
+from hush.mechanisms.schemes.revealed import Revealed
+from hush.mechanisms.schemes.shuffled_batches import ShuffledBatches
+from hush.mechanisms.schemes.unequal_poisson import UnequalPoisson
 from hush.questions.json.strict import (
     as_list,
     as_number,

@@ -11,7 +11,7 @@ from hush.curves.relation import Relation
 from hush.errors import InvalidParameter
 from hush.mechanisms.leaves.choice import Exponential
 from hush.mechanisms.mechanism import Mechanism
-from hush.mechanisms.schemes.scheme import Poisson
+from hush.mechanisms.schemes.poisson import Poisson
 from hush.releases.noise.lattice import Lattice
 from hush.releases.noise.quantile_selection import draw_quantile
 from hush.releases.query import Answer, Run, rate_of

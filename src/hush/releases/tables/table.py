@@ -10,7 +10,8 @@ import numpy as np
 
 from hush.checks import count
 from hush.errors import InvalidParameter
-from hush.mechanisms.schemes.scheme import OneSample, Poisson
+from hush.mechanisms.schemes.one_sample import OneSample
+from hush.mechanisms.schemes.poisson import Poisson
 from hush.randomness.source import Source
 from hush.releases.tables.columns import NUMBERS, numbers_in
 from hush.releases.tables.readers import ONLY, Reader, open_reader
