@@ -6,8 +6,8 @@ from collections.abc import Callable, Iterable
 from dataclasses import dataclass, field
 
 from hush.checks import count
-from hush.curves.pairs.envelope import Largest
 from hush.curves.pairs.pair import Pair
+from hush.curves.pairs.pointwise import Largest
 from hush.curves.pairs.product import Product, aligned
 from hush.curves.relation import Relation
 from hush.curves.renyi.curve import ZERO, RenyiCurve
