@@ -12,8 +12,9 @@ import pytest
 
 import hush
 from hush import ApproxDP, FromPair, Poisson, PureDP, RandomizedResponse, Relation
+from hush.curves.interval import written_up
 from hush.curves.pairs.finite import CERTAIN_LOSS, FinitePair
-from hush.curves.pairs.pair import Pair, rounded_up
+from hush.curves.pairs.pair import Pair
 from hush.curves.pairs.product import Product
 
 REPLACE = Relation.REPLACE
@@ -61,10 +62,10 @@ def test_delta_is_zero_at_the_largest_loss(mechanism: hush.Mechanism, largest: f
 
 
 def test_rounding_up_decimals() -> None:
-    assert rounded_up(20 * Fraction("0.1")) == 2
+    assert written_up(20 * Fraction("0.1")) == 2
     third = Fraction(1, 3)
-    assert rounded_up(third) >= 1 / 3
-    assert Fraction(repr(rounded_up(third))) >= third
+    assert written_up(third) >= 1 / 3
+    assert Fraction(repr(written_up(third))) >= third
 
 
 @pytest.mark.parametrize(("choices", "times"), [(2, 500), (5, 500), (2, 3)])

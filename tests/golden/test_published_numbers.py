@@ -12,8 +12,9 @@ from hypothesis import strategies as st
 
 import hush
 from hush import Poisson, Relation
-from hush.curves.pairs.normal import NormalPair, gaussian_log_delta
+from hush.curves.pairs.normal import NormalPair
 from hush.mechanisms.neighbours import ADDED, REMOVED
+from hush.numerics.special.gaussian_profile import gaussian_log_delta
 from tests.strategies import LAWS
 
 # (sigma, q, T, delta): epsilon when a record is removed, when one is added. Certified in ball arithmetic (Fourier

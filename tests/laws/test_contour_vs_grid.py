@@ -7,7 +7,8 @@ import math
 from hypothesis import assume, given
 
 import hush
-from hush.curves.pairs.pair import Interval, Pair
+from hush.curves.interval import Interval
+from hush.curves.pairs.pair import Pair
 from hush.curves.pairs.product import Product
 from hush.curves.pairs.routes import QUICK, ContourRoute, GridRoute, RenyiRoute
 from hush.mechanisms.neighbours import ADDED, REMOVED

@@ -15,9 +15,9 @@ import pytest
 
 import hush
 from hush import Relation
-from hush.curves.pairs.envelope import Largest
 from hush.curves.pairs.finite import FinitePair
 from hush.curves.pairs.pair import Pair
+from hush.curves.pairs.pointwise import Largest
 from hush.curves.pairs.product import Product
 from hush.mechanisms.description import Step
 from hush.mechanisms.leaf import Leaf

@@ -8,7 +8,7 @@ from dataclasses import dataclass
 from hush.auditing.claims import least_false_negatives
 from hush.checks import number
 from hush.curves.bound import Bound
-from hush.curves.pairs.pair import known
+from hush.curves.interval import known
 from hush.mechanisms.mechanism import Mechanism, require
 
 

@@ -14,8 +14,9 @@ import numpy as np
 from hush.arrays import Array
 from hush.checks import listed, number
 from hush.curves.bound import Bound, delta_of
-from hush.curves.pairs.envelope import Largest
-from hush.curves.pairs.pair import Pair, known
+from hush.curves.interval import known
+from hush.curves.pairs.pair import Pair
+from hush.curves.pairs.pointwise import Largest
 from hush.curves.relation import Relation
 from hush.curves.renyi.curve import RenyiCurve
 from hush.curves.tradeoff import complement

@@ -17,7 +17,7 @@ from itertools import pairwise
 
 import numpy as np
 
-from hush.curves.pairs.pair import Interval
+from hush.curves.interval import Interval
 from hush.errors import InvalidParameter
 from hush.numerics.laws.law import UNIT
 

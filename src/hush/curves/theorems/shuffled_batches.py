@@ -10,8 +10,10 @@ import numpy as np
 from scipy import special
 
 from hush.arrays import Array
+from hush.curves.interval import Interval
 from hush.curves.pairs.finite import FinitePair
-from hush.curves.pairs.pair import Interval, Pair
+from hush.curves.pairs.pair import Pair
+from hush.curves.pairs.share import Tails
 from hush.errors import NotCovered
 from hush.numerics.laws.law import UNIT, Law
 from hush.numerics.work import spend
@@ -78,7 +80,7 @@ class LoudestNormals(Pair):
     def law(self) -> Law:
         return self.levelled.law()
 
-    def tails(self, losses: Array) -> tuple[Array, Array, Array, Array]:
+    def tails(self, losses: Array) -> Tails:
         return self.levelled.tails(losses)
 
     def mix(self, rate: float) -> Pair:

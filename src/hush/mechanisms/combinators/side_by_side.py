@@ -5,8 +5,8 @@ from __future__ import annotations
 from collections.abc import Callable, Iterable
 from dataclasses import dataclass, field
 
-from hush.curves.pairs.envelope import Largest
 from hush.curves.pairs.pair import Pair
+from hush.curves.pairs.pointwise import Largest
 from hush.curves.relation import Relation
 from hush.curves.renyi.curve import RenyiCurve
 from hush.errors import NotCovered

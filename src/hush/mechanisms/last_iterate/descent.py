@@ -6,7 +6,8 @@ import math
 from dataclasses import dataclass, field, replace
 
 from hush.checks import count, number
-from hush.curves.pairs.pair import Interval, Pair
+from hush.curves.interval import Interval
+from hush.curves.pairs.pair import Pair
 from hush.curves.relation import Relation
 from hush.curves.theorems import last_iterate
 from hush.errors import InvalidParameter, NotCovered

@@ -12,8 +12,9 @@ from typing import Any
 import numpy as np
 
 from hush.checks import number
+from hush.curves.interval import Interval
 from hush.curves.pairs.normal import NormalPair
-from hush.curves.pairs.pair import Interval, Pair
+from hush.curves.pairs.pair import Pair
 from hush.curves.relation import Relation, checked_relation
 from hush.curves.renyi.curve import ZERO, RenyiCurve
 from hush.curves.theorems import last_iterate

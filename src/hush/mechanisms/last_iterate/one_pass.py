@@ -7,8 +7,9 @@ from dataclasses import dataclass, field, replace
 
 from hush.checks import count
 from hush.curves.bound import Bound
+from hush.curves.interval import Interval
 from hush.curves.pairs.normal import NormalPair
-from hush.curves.pairs.pair import Interval, Pair
+from hush.curves.pairs.pair import Pair
 from hush.curves.pairs.public_choice import Blend
 from hush.curves.relation import Relation
 from hush.curves.renyi.curve import RenyiCurve

@@ -10,10 +10,10 @@ from functools import cached_property
 import numpy as np
 
 from hush.checks import couples, listed, number, positive
-from hush.curves.pairs.envelope import Largest
 from hush.curves.pairs.finite import FinitePair
 from hush.curves.pairs.normal import NormalPair
 from hush.curves.pairs.pair import Pair
+from hush.curves.pairs.pointwise import Largest
 from hush.curves.relation import Relation, checked_relation
 from hush.curves.renyi.curve import RenyiCurve
 from hush.curves.renyi.sampling import poisson_sample

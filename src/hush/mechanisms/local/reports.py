@@ -8,6 +8,7 @@ from dataclasses import dataclass, field
 import numpy as np
 from scipy import special
 
+from hush.arrays import Array
 from hush.checks import number
 from hush.curves.pairs.finite import FinitePair
 from hush.curves.pairs.normal import NormalPair
@@ -28,7 +29,6 @@ from hush.curves.theorems.shuffling.shuffled import Named
 from hush.errors import InvalidParameter
 from hush.mechanisms.description import Step
 from hush.mechanisms.local.randomizer import (
-    Array,
     LocalRandomizer,
     Source,
     checked_choices,

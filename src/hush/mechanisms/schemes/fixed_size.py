@@ -10,9 +10,9 @@ from typing import ClassVar, TypeVar
 import numpy as np
 
 from hush.checks import count
-from hush.curves.pairs.envelope import Lowest
 from hush.curves.pairs.finite import CERTAIN_LOSS
 from hush.curves.pairs.pair import Pair
+from hush.curves.pairs.pointwise import Lowest
 from hush.curves.pairs.public_choice import Blend
 from hush.curves.relation import Relation
 from hush.curves.renyi.curve import RenyiCurve

@@ -7,9 +7,9 @@ from collections.abc import Callable
 from dataclasses import dataclass
 from typing import TypeVar
 
-from hush.curves.pairs.envelope import Deep
 from hush.curves.pairs.finite import CERTAIN_LOSS
 from hush.curves.pairs.pair import Pair
+from hush.curves.pairs.pointwise import Deep
 from hush.curves.pairs.public_choice import Blend, renyi_blend
 from hush.curves.relation import Relation
 from hush.curves.renyi.curve import RenyiCurve

@@ -7,13 +7,13 @@ from dataclasses import dataclass
 
 import numpy as np
 
+from hush.arrays import Array
 from hush.checks import number
 from hush.curves.relation import Relation, checked_relation
 from hush.errors import InvalidParameter
 from hush.mechanisms.leaves.noise import DiscreteLaplace
 from hush.mechanisms.mechanism import Mechanism
 from hush.randomness.additive import add_discrete_laplace, scale_for
-from hush.releases.noise.quantile_selection import Array
 from hush.releases.query import Answer, Query, Run
 from hush.releases.tables.table import Table
 

@@ -9,6 +9,7 @@ from itertools import pairwise
 
 import numpy as np
 
+from hush.arrays import Array
 from hush.checks import number
 from hush.curves.relation import Relation, checked_relation
 from hush.errors import InvalidParameter
@@ -16,7 +17,7 @@ from hush.mechanisms.leaves.choice import Exponential
 from hush.mechanisms.mechanism import Mechanism
 from hush.randomness.source import Source
 from hush.releases.noise.lattice import Lattice
-from hush.releases.noise.quantile_selection import Array, draw_quantile
+from hush.releases.noise.quantile_selection import draw_quantile
 from hush.releases.query import Answer, Query, Run
 from hush.releases.statistics.quantile import without_nan
 from hush.releases.tables.table import Table

@@ -7,12 +7,13 @@ from fractions import Fraction
 
 import numpy as np
 
+from hush.arrays import Array
 from hush.checks import number
 from hush.curves.relation import Relation, checked_relation
 from hush.mechanisms.leaves.choice import Exponential
 from hush.mechanisms.mechanism import Mechanism
 from hush.releases.noise.lattice import Lattice
-from hush.releases.noise.quantile_selection import Array, draw_quantile
+from hush.releases.noise.quantile_selection import draw_quantile
 from hush.releases.query import Answer, Query, Run
 from hush.releases.statistics.order_statistics import order_statistics
 from hush.releases.tables.table import Table

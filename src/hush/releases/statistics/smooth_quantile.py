@@ -5,6 +5,7 @@ from __future__ import annotations
 import math
 from dataclasses import dataclass, field
 
+from hush.arrays import Array
 from hush.checks import number
 from hush.curves.relation import Relation
 from hush.errors import InvalidParameter
@@ -16,7 +17,7 @@ from hush.releases.query import Answer, Query, Run
 from hush.releases.statistics.order_statistics import order_statistics
 from hush.releases.statistics.quantile import without_nan
 from hush.releases.statistics.sensitivity import rank_of
-from hush.releases.statistics.smooth_sensitivity import Array, smooth_of_sorted
+from hush.releases.statistics.smooth_sensitivity import smooth_of_sorted
 from hush.releases.tables.table import Table
 
 FINE = 36

@@ -14,7 +14,8 @@ from typing import Protocol
 import numpy as np
 
 from hush.arrays import Array
-from hush.curves.pairs.pair import Interval, Pair
+from hush.curves.interval import Interval
+from hush.curves.pairs.pair import Pair
 from hush.errors import InvalidParameter, NotCovered
 from hush.numerics.laws.law import UNIT
 from hush.numerics.special.largest_coefficient import log_largest

@@ -10,7 +10,7 @@ import numpy as np
 from scipy import special
 
 from hush.arrays import Array
-from hush.curves.pairs.pair import Interval
+from hush.curves.interval import Interval
 from hush.numerics.laws.law import UNIT
 from hush.numerics.special.positive_part import Trials, along_line, log_chernoff
 from hush.numerics.work import remembered

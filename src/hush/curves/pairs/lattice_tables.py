@@ -7,7 +7,6 @@ can bend between two points, joined by lines, lie below it. Both are profiles of
 from __future__ import annotations
 
 import math
-from dataclasses import replace
 
 import numpy as np
 
@@ -62,24 +61,3 @@ def _joined(losses: Array, values: Array, lattice: float) -> FinitePair:
         losses, values = losses[bend >= 0], values[bend >= 0]
     some = bend > 0
     return FinitePair(losses[some], bend[some] * t[some], float(values[-1]), float(slope[0]), lattice)
-
-
-def cut_above(pair: FinitePair, mass: float) -> FinitePair:
-    """A pair above: the largest losses, of so much P-mass together, become infinite. A tilt can follow the rest."""
-    kept = _kept(pair, mass)
-    lost = float(pair.mass[kept:].sum()) * (1 + SLACK)
-    return replace(pair, losses=pair.losses[:kept], mass=pair.mass[:kept], at_infinity=pair.at_infinity + lost)
-
-
-def cut_below(pair: FinitePair, mass: float) -> FinitePair:
-    """A pair below: the largest losses, of so much P-mass together, become the largest that is left; Q-mass is kept."""
-    kept = _kept(pair, mass)
-    rest = pair.mass[kept:] * np.exp(pair.losses[kept - 1] - pair.losses[kept:])
-    masses = pair.mass[:kept].copy()
-    masses[-1] += float(rest.sum())
-    return replace(pair, losses=pair.losses[:kept], mass=masses)
-
-
-def _kept(pair: FinitePair, mass: float) -> int:
-    beyond = np.cumsum(pair.mass[::-1])[::-1]
-    return max(int(np.count_nonzero(beyond > mass)), 1)

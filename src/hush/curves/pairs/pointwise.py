@@ -10,10 +10,10 @@ from dataclasses import dataclass
 import numpy as np
 
 from hush.arrays import Array
-from hush.curves.pairs.pair import Interval, Pair, Share, known
-from hush.curves.pairs.sampled import Mixed
+from hush.curves.interval import Interval, known
+from hush.curves.pairs.pair import Pair
+from hush.curves.pairs.share import Tails
 from hush.curves.renyi.curve import RenyiCurve
-from hush.errors import NotCovered
 from hush.numerics.laws.law import Law
 from hush.numerics.work import attempt
 
@@ -94,7 +94,7 @@ class Lowest(Several):
     def law(self) -> Law:
         return self.parts[0].law()
 
-    def tails(self, losses: Array) -> tuple[Array, Array, Array, Array]:
+    def tails(self, losses: Array) -> Tails:
         return self.parts[0].tails(losses)
 
 
@@ -124,11 +124,5 @@ class Largest(Several):
     def max_loss(self) -> float:
         return float(np.max([part.max_loss for part in self.parts]))
 
-    def mix(self, rate: float) -> Pair:
-        return Mixed(self, Share().mix(rate))
-
     def curve(self) -> RenyiCurve:
         return RenyiCurve.largest(part.curve() for part in self.parts)
-
-    def tails(self, losses: Array) -> tuple[Array, Array, Array, Array]:
-        raise NotCovered("the largest of several profiles has no tails of its own")
