@@ -21,9 +21,12 @@ from hush.mechanisms.leaf import Leaf
 from hush.mechanisms.leaves.stated import PureDP
 from hush.mechanisms.mechanism import against_nothing
 from hush.mechanisms.neighbours import Neighbours, settled
+from hush.mechanisms.stated_epsilon import EpsilonField
+
+EPSILON = EpsilonField(0, 500, low_open=True)
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, kw_only=True)
 class RandomizedResponse(Leaf):
     """k-ary randomized response: the true answer with probability e^eps/(e^eps + k - 1), any other alike.
 
@@ -34,8 +37,8 @@ class RandomizedResponse(Leaf):
     1.0
     """
 
-    epsilon_: float
-    choices: int
+    epsilon: EpsilonField = EPSILON  # pyright: ignore[reportIncompatibleMethodOverride]
+    choices: int = 2
     relation: Relation
     attains_curve: ClassVar[bool] = True
     mirrored: ClassVar[bool] = True
@@ -69,10 +72,8 @@ class RandomizedResponse(Leaf):
                 high_open=True,
                 truth_probability=truth_probability,
             )
-            value = math.log(truth / (1 - truth)) + math.log(choices - 1)
-        else:
-            value = number(who, "0 < epsilon <= 500", 0.0, 500.0, low_open=True, epsilon=epsilon)
-        object.__setattr__(self, "epsilon_", value)
+            epsilon = math.log(truth / (1 - truth)) + math.log(choices - 1)
+        object.__setattr__(self, "epsilon", epsilon)
         object.__setattr__(self, "choices", choices)
         object.__setattr__(self, "relation", relation)
 
@@ -80,7 +81,7 @@ class RandomizedResponse(Leaf):
         """Answers other than the two true ones are alike under both, at loss 0."""
         import numpy as np
 
-        e = self.epsilon_
+        e = float(self.epsilon)
         total = 1 + (self.choices - 1) * math.exp(-e)
         high, low = 1 / total, math.exp(-e) / total
         rest = (self.choices - 2) * low
@@ -103,7 +104,7 @@ class RandomizedResponse(Leaf):
         )
 
     def __str__(self) -> str:
-        return f"randomized response among {self.choices} with epsilon {self.epsilon_:g}"
+        return f"randomized response among {self.choices} with epsilon {self.epsilon:g}"
 
 
 class BoundedRange(Leaf):
@@ -114,20 +115,20 @@ class BoundedRange(Leaf):
 
     @property
     @abstractmethod
-    def range_(self) -> float:
+    def loss_range(self) -> float:
         """The range of the loss when one record changes."""
 
     def at(self, removed: int, added: int) -> Pair:
-        range_ = self.steps(removed, added) * self.range_
-        if range_ > 500:
-            raise NotCovered(f"{self}: a range of {range_:g} is beyond 500")
-        return SegmentPair.bounded_range(range_)
+        loss_range = self.steps(removed, added) * self.loss_range
+        if loss_range > 500:
+            raise NotCovered(f"{self}: a range of {loss_range:g} is beyond 500")
+        return SegmentPair.bounded_range(loss_range)
 
     def mixture(self, neighbours: Neighbours) -> Pair:
         """Of a sampled group, what pure DP says: a loss of this range is never beyond it."""
         if neighbours.exchanged is not None:
             return super().mixture(neighbours)
-        return PureDP(epsilon=self.range_, relation=self.relation).mixture(neighbours)
+        return PureDP(epsilon=self.loss_range, relation=self.relation).mixture(neighbours)
 
     curve_says_more = True
 
@@ -140,15 +141,15 @@ class BoundedRange(Leaf):
         if alone:
             return None
         if neighbours.settled is None:
-            return (PureDP(epsilon=self.range_ / 2, relation=self.relation).evidence(neighbours).pair,)
+            return (PureDP(epsilon=self.loss_range / 2, relation=self.relation).evidence(neighbours).pair,)
         # log-odds of two answers add up
-        return (stated_points([self.steps(*neighbours.settled) * self.range_ / 2], [0.0]),)
+        return (stated_points([self.steps(*neighbours.settled) * self.loss_range / 2], [0.0]),)
 
     def curve_of(self, neighbours: Neighbours) -> RenyiCurve | None:
         if neighbours.settled is not None:
-            return bounded_range(self.steps(*neighbours.settled) * self.range_)
+            return bounded_range(self.steps(*neighbours.settled) * self.loss_range)
         if neighbours.sampled is not None and self.relation is Relation.ADD_REMOVE:
-            return poisson_sample(bounded_range(self.range_), neighbours.sampled)
+            return poisson_sample(bounded_range(self.loss_range), neighbours.sampled)
         return super().curve_of(neighbours)
 
 
@@ -160,18 +161,15 @@ class Exponential(BoundedRange):
     36.36...
     """
 
-    epsilon_: float
-    relation: Relation
+    epsilon: EpsilonField = EPSILON  # pyright: ignore[reportIncompatibleMethodOverride]
+    relation: Relation = Relation.ADD_REMOVE
 
-    def __init__(self, epsilon: float, relation: Relation = Relation.ADD_REMOVE) -> None:
-        value = number("Exponential", "0 < epsilon <= 500", 0.0, 500.0, low_open=True, epsilon=epsilon)
-        checked_relation("Exponential", relation)
-        object.__setattr__(self, "epsilon_", value)
-        object.__setattr__(self, "relation", relation)
+    def __post_init__(self) -> None:
+        checked_relation("Exponential", self.relation)
 
     @property
-    def range_(self) -> float:
-        return self.epsilon_
+    def loss_range(self) -> float:
+        return float(self.epsilon)
 
     def derivation(self) -> Step:
         return Step(
@@ -181,7 +179,7 @@ class Exponential(BoundedRange):
         )
 
     def __str__(self) -> str:
-        return f"exponential mechanism with epsilon {self.epsilon_:g}"
+        return f"exponential mechanism with epsilon {self.epsilon:g}"
 
 
 @dataclass(frozen=True)
@@ -209,7 +207,7 @@ class ReportNoisyMax(BoundedRange):
             raise InvalidParameter("ReportNoisyMax", "monotone only under ADD_REMOVE", monotone=self.monotone)
 
     @property
-    def range_(self) -> float:
+    def loss_range(self) -> float:
         return (1 if self.monotone else 2) / self.scale
 
     def derivation(self) -> Step:
