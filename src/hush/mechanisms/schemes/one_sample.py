@@ -79,7 +79,8 @@ class OneSample(Scheme):
     def takes(self, records: int) -> Counts:
         """Probabilities that the places of so many given records are drawn 0, 1, 2, ... times in all, the likely ones.
 
-        >>> [round(chance, 3) for chance in Poisson(rate=0.1).takes(2)]
+        >>> import hush
+        >>> [round(chance, 3) for chance in hush.Poisson(rate=0.1).takes(2)]
         [0.81, 0.18, 0.01]
         """
         return self.listed(records, NEGLIGIBLE)[0]
