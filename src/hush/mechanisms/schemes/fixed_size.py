@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Callable, Iterator
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import TypeVar
 
 import numpy as np
@@ -62,7 +62,8 @@ class FixedSize(OneSample):
     """
 
     size: int
-    population: int
+    # field(): else the None of Scheme would be its default; narrower than there, which is safe as it is frozen
+    population: int = field()  # pyright: ignore[reportIncompatibleVariableOverride]
 
     def __post_init__(self) -> None:
         who = type(self).__name__
@@ -79,6 +80,10 @@ class FixedSize(OneSample):
     @property
     def drawn(self) -> int | None:
         return self.size
+
+    @property
+    def expected_rate(self) -> float | None:
+        return self.size / self.population
 
     def population_of(self, inner: Mechanism) -> frozenset[int]:
         return frozenset([self.population])

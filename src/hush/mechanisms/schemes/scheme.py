@@ -65,6 +65,34 @@ def surely(weights: Counts) -> Counts:
 class Scheme(ABC):
     """A way to draw a random sample, or the batches of an epoch."""
 
+    population: int | None = None
+    """How many records it is accounted for; None where any number will do."""
+
+    @property
+    def one_sample(self) -> bool:
+        """Whether it draws one sample for one mechanism, and not the batches of an epoch."""
+        return False
+
+    @property
+    def by_place(self) -> bool:
+        """Whether the chance of a record depends on its place, so that one that is added before it changes it."""
+        return False
+
+    @property
+    def places(self) -> int | None:
+        """How many places there are, where the chance of a record depends on its place."""
+        return None
+
+    @property
+    def expected_rate(self) -> float | None:
+        """The expected share of the records in one sample; None where it is not the same for every record."""
+        return None
+
+    @property
+    def streams(self) -> bool:
+        """Whether a record's coin does not depend on how many records there are: then they can be drawn in a stream."""
+        return False
+
     @abstractmethod
     def applied(self, mechanism: Mechanism) -> Mechanism:
         """The mechanism on a sample drawn so."""
@@ -77,10 +105,12 @@ class Scheme(ABC):
 class OneSample(Scheme):
     """A scheme that hands one random sample to one mechanism, with the theorem of each relation that it covers."""
 
-    by_place = False
-    """Whether the chance of a record depends on its place, so that one that is added before it changes it."""
     keeps_curve = False
     """Whether the Rényi curve comes from that of the mechanism, not from the pair."""
+
+    @property
+    def one_sample(self) -> bool:
+        return True
 
     @property
     def drawn(self) -> int | None:
@@ -225,6 +255,14 @@ class Poisson(OneSample):
     def drawn(self) -> int | None:
         return 0 if self.rate == 0 else None
 
+    @property
+    def expected_rate(self) -> float | None:
+        return self.rate
+
+    @property
+    def streams(self) -> bool:
+        return True
+
     def applied(self, mechanism: Mechanism) -> Mechanism:
         return require("Poisson", mechanism) if self.rate == 1 else super().applied(mechanism)
 
@@ -293,7 +331,6 @@ class UnequalPoisson(OneSample):
     """
 
     rates: tuple[float, ...]
-    by_place = True
     keeps_curve = True
 
     def __init__(self, rates: Sequence[float]) -> None:
@@ -302,6 +339,14 @@ class UnequalPoisson(OneSample):
         rule = "0 <= rate <= 1 for every record"
         checked = tuple(number("UnequalPoisson", rule, 0.0, 1.0, rate=rate) for rate in rates)
         object.__setattr__(self, "rates", checked)
+
+    @property
+    def by_place(self) -> bool:
+        return True
+
+    @property
+    def places(self) -> int | None:
+        return len(self.rates)
 
     @property
     def largest(self) -> Poisson:

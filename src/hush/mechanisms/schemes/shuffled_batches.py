@@ -50,6 +50,10 @@ class ShuffledBatches(OneSample):
     def __post_init__(self) -> None:
         object.__setattr__(self, "steps", count("ShuffledBatches", 1, steps=self.steps))
 
+    @property
+    def one_sample(self) -> bool:
+        return False
+
     def applied(self, mechanism: Mechanism) -> Mechanism:
         return require("ShuffledBatches", mechanism) if self.steps == 1 else super().applied(mechanism)
 
@@ -155,6 +159,27 @@ class Revealed(OneSample):
             raise InvalidParameter("Revealed", "a scheme such as hush.Poisson(rate=0.01)", scheme=self.scheme)
         if isinstance(self.scheme, Revealed):
             object.__setattr__(self, "scheme", self.scheme.scheme)
+        object.__setattr__(self, "population", self.scheme.population)
+
+    @property
+    def one_sample(self) -> bool:
+        return self.scheme.one_sample
+
+    @property
+    def by_place(self) -> bool:
+        return self.scheme.by_place
+
+    @property
+    def places(self) -> int | None:
+        return self.scheme.places
+
+    @property
+    def expected_rate(self) -> float | None:
+        return self.scheme.expected_rate
+
+    @property
+    def streams(self) -> bool:
+        return self.scheme.streams
 
     @property
     def drawn(self) -> int | None:
