@@ -1,5 +1,6 @@
 """Numbers from data: counts, sums, means and quantiles with secure noise, on all records or on a secret sample."""
 
+from hush.releases.answer import Answer, Run
 from hush.releases.functions import count, histogram, mean, sum, variance
 from hush.releases.noise.smooth_noise import SmoothLaplace, SmoothNoise, SmoothStudent, smooth_noise
 from hush.releases.order_functions import (
@@ -11,7 +12,7 @@ from hush.releases.order_functions import (
     smooth_median,
     smooth_quantile,
 )
-from hush.releases.query import Answer, OnSample, Query, Run
+from hush.releases.query import OnSample, Query
 from hush.releases.release import Interval, Release
 from hush.releases.sample import Sample, sample
 from hush.releases.statistics.found_bounds import Bounds

@@ -14,9 +14,9 @@ import numpy as np
 from hush.checks import number
 from hush.curves.relation import Relation
 from hush.errors import InvalidParameter
+from hush.releases.answer import Answer, Run
 from hush.releases.boundary import attempted
 from hush.releases.noise.noisy_query import NoisyQuery
-from hush.releases.query import Answer, Run
 from hush.releases.release import Interval
 from hush.releases.statistics.sums import expanded, failure_split
 from hush.releases.tables.columns import NUMBERS, number_in

@@ -15,9 +15,10 @@ from hush.errors import InvalidParameter
 from hush.mechanisms.leaves.choice import Exponential
 from hush.mechanisms.mechanism import Mechanism
 from hush.randomness.source import Source
+from hush.releases.answer import Answer, Run
 from hush.releases.noise.lattice import Lattice
 from hush.releases.noise.quantile_selection import Array, draw_quantile
-from hush.releases.query import Answer, Query, Run
+from hush.releases.query import Query
 from hush.releases.statistics.quantile import without_nan
 from hush.releases.tables.table import Table
 

@@ -7,9 +7,9 @@ from dataclasses import dataclass
 from hush.checks import positive
 from hush.curves.relation import Relation
 from hush.errors import InvalidParameter, NotCovered
+from hush.releases.answer import Answer, Run
 from hush.releases.noise.exact_sums import SumGrid, checked_bounds, flat, worth
 from hush.releases.noise.noisy_query import NoisyQuery
-from hush.releases.query import Answer, Run
 from hush.releases.release import Interval
 from hush.releases.statistics.sampling_error import expansion_reach, mean_range, total_range
 from hush.releases.tables.table import Table

@@ -6,9 +6,9 @@ import math
 from dataclasses import dataclass
 
 from hush.curves.relation import Relation
+from hush.releases.answer import Answer, Run
 from hush.releases.noise.exact_sums import SQUARE_BITS, SumGrid, checked_bounds, flat
 from hush.releases.noise.noisy_query import NoisyQuery
-from hush.releases.query import Answer, Run
 from hush.releases.release import Interval
 from hush.releases.statistics.sampling_error import mean_range
 from hush.releases.statistics.sums import failure_split

@@ -15,7 +15,7 @@ from hush.errors import InvalidParameter
 from hush.releases.tables.arrow import of_arrow, of_type, texts_of
 from hush.releases.tables.columns import numbers_in
 from hush.releases.tables.csv_records import blocks, first_record
-from hush.releases.tables.readers import BATCH, Reader, needs, require_different
+from hush.releases.tables.reader import BATCH, Reader, needs, require_different
 
 AT_ONCE = 1 << 22
 """Row groups of up to so many records are decoded whole, two at a time; larger ones in batches."""
