@@ -1,7 +1,7 @@
 """Numbers from data: counts, sums, means and quantiles with secure noise, on all records or on a secret sample."""
 
 from hush.releases.answer import Answer, Run
-from hush.releases.functions import count, histogram, mean, sum, variance
+from hush.releases.functions import count, histogram, mean, sum, variance  # noqa: A004 - in its room it is the sum
 from hush.releases.noise.smooth_noise import SmoothLaplace, SmoothNoise, SmoothStudent, smooth_noise
 from hush.releases.order_functions import (
     median,
