@@ -171,7 +171,7 @@ def private_bounds(
     They lie between plus and minus 2^powers. With probability at most `failure` an empty bin widens them.
 
     >>> import hush
-    >>> hush.releases.private_bounds([3.0] * 1000, epsilon=1.0).value
+    >>> hush.releases.private_bounds([3.0] * 1000, epsilon=1.0, source=hush.SeededSource(1)).value
     (2.0, 4.0)
     """
     query = Bounds(epsilon=epsilon, powers=powers, failure=failure, relation=relation)
