@@ -15,7 +15,7 @@ from hush.releases.order_functions import (
 from hush.releases.query import OnSample, Query
 from hush.releases.release import Interval, Release
 from hush.releases.sample import Sample, sample
-from hush.releases.statistics.found_bounds import Bounds
+from hush.releases.statistics.private_bounds import Bounds
 from hush.releases.statistics.histograms import Histogram
 from hush.releases.statistics.many_quantiles import Quantiles
 from hush.releases.statistics.quantile import Median, Quantile

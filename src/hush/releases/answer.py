@@ -55,16 +55,17 @@ class Answerable(ABC):
     @property
     def reads(self) -> str:
         """What is read of the column before a use of a sample is noted: "numbers", "values", or "" for nothing."""
-        return ""
+        return "numbers"
+
+    def check(self, table: Table) -> None:
+        """Raise InvalidParameter where the schema does not fit, such as words for numbers. Values never raise."""
+        if self.reads == "numbers":
+            table.require_numbers(type(self).__name__)
 
     @property
     @abstractmethod
     def mechanism(self) -> Mechanism:
         """What the answer gives away about the records that the query gets."""
-
-    @abstractmethod
-    def check(self, table: Table) -> None:
-        """Raise InvalidParameter where the schema does not fit, such as words for numbers. Values never raise."""
 
     @abstractmethod
     def answer(self, run: Run) -> Answer:

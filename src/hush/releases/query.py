@@ -26,7 +26,7 @@ from hush.releases.tables.table import as_table
 
 
 class Query(Answerable):
-    """A statistic with its noise, as a frozen dataclass: subclasses give `mechanism`, `check` and `answer`."""
+    """A statistic with its noise, as a frozen dataclass: subclasses give `mechanism` and `answer`."""
 
     def release(
         self, data: Any, *, column: str | None = None, confidence: float = 0.95, source: Source | None = None

@@ -76,8 +76,8 @@ class Histogram(NoisyQuery):
         return "values" if self.edges is None else "numbers"
 
     def check(self, table: Table) -> None:
+        super().check(table)
         if self.edges is not None:
-            table.require_numbers("Histogram")
             return
         table.require_column("Histogram")
         kind = table.reader.kind(table.name)

@@ -16,7 +16,6 @@ from hush.releases.noise.lattice import Lattice
 from hush.releases.noise.quantile_selection import Array, draw_quantile
 from hush.releases.query import Query
 from hush.releases.statistics.order_statistics import order_statistics
-from hush.releases.tables.table import Table
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -54,13 +53,6 @@ class Quantile(Query):
     @property
     def mechanism(self) -> Mechanism:
         return Exponential(epsilon=self.epsilon, relation=self.relation)
-
-    @property
-    def reads(self) -> str:
-        return "numbers"
-
-    def check(self, table: Table) -> None:
-        table.require_numbers(type(self).__name__)
 
     def answer(self, run: Run) -> Answer:
         lattice = Lattice.within(self.bounds, step=self.step)

@@ -18,7 +18,6 @@ from hush.releases.statistics.order_statistics import order_statistics
 from hush.releases.statistics.quantile import without_nan
 from hush.releases.statistics.sensitivity import rank_of
 from hush.releases.statistics.smooth_sensitivity import Array, smooth_of_sorted
-from hush.releases.tables.table import Table
 
 FINE = 36
 """By default the range has 2^36 to 2^37 steps: S is at least one step, and S/alpha at most 2^50 steps."""
@@ -67,13 +66,6 @@ class SmoothQuantile(Query):
     @property
     def mechanism(self) -> Mechanism:
         return self.noise.mechanism
-
-    @property
-    def reads(self) -> str:
-        return "numbers"
-
-    def check(self, table: Table) -> None:
-        table.require_numbers(type(self).__name__)
 
     def answer(self, run: Run) -> Answer:
         lattice = self._lattice()

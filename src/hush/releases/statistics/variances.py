@@ -12,7 +12,6 @@ from hush.releases.noise.noisy_query import NoisyQuery
 from hush.releases.release import Interval
 from hush.releases.statistics.sampling_error import mean_range
 from hush.releases.statistics.sums import failure_split
-from hush.releases.tables.table import Table
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -34,13 +33,6 @@ class Variance(NoisyQuery):
     def __post_init__(self) -> None:
         super().__post_init__()
         object.__setattr__(self, "bounds", checked_bounds("Variance", self.bounds))
-
-    @property
-    def reads(self) -> str:
-        return "numbers"
-
-    def check(self, table: Table) -> None:
-        table.require_numbers("Variance")
 
     def answer(self, run: Run) -> Answer:
         grid, level = SumGrid(self.bounds, SQUARE_BITS), failure_split(run)

@@ -117,7 +117,7 @@ class Csv(Reader):
             raise InvalidParameter("table", "a CSV file in UTF-8 with a header", source=str(self._path))
         return names
 
-    def kind(self, name: str) -> str:
+    def kind(self, name: str) -> str:  # noqa: ARG002 - every column is text
         return "text"
 
     def rows(self) -> int | None:
@@ -140,7 +140,7 @@ class Csv(Reader):
             read_options=csv.ReadOptions(
                 column_names=[str(k) for k in range(len(self.names))], block_size=len(block) + 1, use_threads=False
             ),
-            parse_options=csv.ParseOptions(newlines_in_values=True, invalid_row_handler=lambda row: "skip"),
+            parse_options=csv.ParseOptions(newlines_in_values=True, invalid_row_handler=lambda _row: "skip"),
             convert_options=csv.ConvertOptions(
                 include_columns=wanted, column_types=dict.fromkeys(wanted, binary()), strings_can_be_null=False
             ),

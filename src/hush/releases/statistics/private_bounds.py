@@ -16,7 +16,6 @@ from hush.randomness.additive import add_discrete_laplace, scale_for
 from hush.releases.answer import Answer, Run
 from hush.releases.noise.quantile_selection import Array
 from hush.releases.query import Query
-from hush.releases.tables.table import Table
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -67,13 +66,6 @@ class Bounds(Query):
     @property
     def mechanism(self) -> Mechanism:
         return DiscreteLaplace(scale=self.scale, relation=self.relation).repeat(self._moved)
-
-    @property
-    def reads(self) -> str:
-        return "numbers"
-
-    def check(self, table: Table) -> None:
-        table.require_numbers("Bounds")
 
     def answer(self, run: Run) -> Answer:
         counts = np.zeros(4 * self.powers + 3, dtype=np.int64)
