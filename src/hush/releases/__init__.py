@@ -15,9 +15,9 @@ from hush.releases.order_functions import (
 from hush.releases.query import OnSample, Query
 from hush.releases.release import Interval, Release
 from hush.releases.sample import Sample, sample
-from hush.releases.statistics.private_bounds import Bounds
 from hush.releases.statistics.histograms import Histogram
 from hush.releases.statistics.many_quantiles import Quantiles
+from hush.releases.statistics.private_bounds import Bounds
 from hush.releases.statistics.quantile import Median, Quantile
 from hush.releases.statistics.quantile_interval import QuantileInterval
 from hush.releases.statistics.sensitivity import (

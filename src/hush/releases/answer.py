@@ -6,11 +6,12 @@ from abc import ABC, abstractmethod
 from dataclasses import dataclass, replace
 from typing import Any, ClassVar
 
+from hush.arrays import Array
 from hush.curves.relation import Relation
 from hush.errors import InvalidParameter
 from hush.mechanisms.mechanism import Mechanism
 from hush.mechanisms.schemes.scheme import Scheme
-from hush.randomness.source import Source, Words
+from hush.randomness.source import Source
 from hush.releases.boundary import sealed
 from hush.releases.conditions import rate_of
 from hush.releases.release import Interval
@@ -89,7 +90,7 @@ class _Bits(Source):
         self._source, self.private = source, source.private
         self.fault: BaseException | None = None
 
-    def words(self, count: int) -> Words:
+    def words(self, count: int) -> Array:
         try:
             return self._source.words(count)
         except BaseException as fault:

@@ -14,8 +14,8 @@ from hush.curves.relation import Relation
 from hush.randomness.source import Source
 from hush.releases.noise.smooth_noise import smooth_noise
 from hush.releases.release import Release
-from hush.releases.statistics.private_bounds import Bounds
 from hush.releases.statistics.many_quantiles import Quantiles
+from hush.releases.statistics.private_bounds import Bounds
 from hush.releases.statistics.quantile import Median, Quantile
 from hush.releases.statistics.quantile_interval import QuantileInterval
 from hush.releases.statistics.smooth_quantile import SmoothQuantile

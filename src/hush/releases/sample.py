@@ -104,7 +104,7 @@ class Sample(Records):
         """Run a function of the drawn records whose result has the stated guarantee, for instance hush.PureDP(1.0).
 
         The function gets an array (of the chosen column, or the rows of the array that was given), or a dict of arrays,
-        one a column. Their types follow from the schema: whole numbers that may be missing are floats, missing ones
+        one per column. Their types follow from the schema: whole numbers that may be missing are floats, missing ones
         NaN. What it returns is released as it is, so it must itself add the noise that the guarantee speaks of; its
         guarantee is amplified here. It must not keep or show the records. What it warns of is not shown, and what it
         raises becomes InvalidParameter without a word about the fault, which may hold a record: try it on rows of

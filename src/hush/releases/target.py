@@ -39,9 +39,9 @@ def meeting(
     scheme: Scheme | None = None,
     over: tuple[float, float] = (1e-6, 500.0),
 ) -> Targeted:
-    """The query build(value) whose release on the table gives away epsilon at delta, after sampling and for its units.
+    """The query build(value) whose release gives away epsilon at delta, after sampling and for the units of the table.
 
-    At delta 0 the value is an epsilon, by the closed form log(1 + (e^{epsilon/k} - 1)/rate) for at most k records a
+    At delta 0 the value is an epsilon, by the closed form log(1 + (e^{epsilon/k} - 1)/rate) for at most k records per
     unit. Otherwise it is sought in `over`: an epsilon or a noise multiplier.
 
     >>> import hush

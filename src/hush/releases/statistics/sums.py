@@ -8,7 +8,7 @@ from hush.checks import positive
 from hush.curves.relation import Relation
 from hush.errors import InvalidParameter, NotCovered
 from hush.releases.answer import Answer, Run
-from hush.releases.noise.exact_sums import SumGrid, checked_bounds, flat, worth
+from hush.releases.noise.exact_sums import SumGrid, checked_bounds, clamped, worth
 from hush.releases.noise.noisy_query import NoisyQuery
 from hush.releases.release import Interval
 from hush.releases.statistics.sampling_error import expansion_reach, mean_range, total_range
@@ -167,8 +167,8 @@ class Mean(NoisyQuery):
         low, high = self.bounds
 
         def value(place: float) -> float:
-            place = flat(place, 0.0, 1.0)
-            return flat((1 - place) * low + place * high, low, high)
+            place = clamped(place, 0.0, 1.0)
+            return clamped((1 - place) * low + place * high, low, high)
 
         ranges = [Interval(value(a), value(b), run.confidence) for a, b in (noise, whole)]
         return Answer(value(at), ranges[0], ranges[1])
@@ -191,7 +191,7 @@ def _ratio_range(totals: tuple[float, ...], reach: float) -> tuple[float, float]
 
 
 def failure_split(run: Run) -> float:
-    """On a sample, noise and sampling each get half of what may fail."""
+    """The confidence that the noise alone needs: on a sample, noise and sampling each get half of what may fail."""
     return run.confidence if run.rate == 1 else 1 - (1 - run.confidence) / 2
 
 

@@ -20,7 +20,7 @@ from hush.releases.tables.reader import BATCH, Reader, needs, require_different
 AT_ONCE = 1 << 22
 """Row groups of up to so many records are decoded whole, two at a time; larger ones in batches."""
 MARK = b"\xef\xbb\xbf"
-"""What some programs write before a text in UTF-8."""
+"""The byte order mark, which some programs write before a text in UTF-8."""
 
 
 class Parquet(Reader):
@@ -90,8 +90,8 @@ def _ahead(read: Callable[[Any], Any], parts: Iterable[Any]) -> Iterator[Any]:
 class Csv(Reader):
     """A CSV file in UTF-8 with a header. Cells are text: which of them are numbers is never guessed from the data.
 
-    Where numbers are asked for, a cell that is none counts as missing. Rows with more or fewer cells than the header
-    are left out, and so are rows of more than 64 MiB.
+    Where numbers are asked for, a cell that is no number counts as missing. Rows with more or fewer cells than the
+    header are left out, and so are rows of more than 64 MiB.
     """
 
     def __init__(self, path: Path) -> None:

@@ -70,7 +70,7 @@ class Table:
 
     @property
     def _listed(self) -> str:
-        """Where the names are: no message has them, as they are a record in a file without a header."""
+        """How to list the names. No message has them: in a file without a header they are a record."""
         return f"it has {len(self.reader.names)}; hush.releases.table(data).reader.names lists them"
 
     def require_column(self, who: str) -> None:
