@@ -5,7 +5,7 @@ from __future__ import annotations
 import math
 from abc import abstractmethod
 from dataclasses import dataclass, field
-from typing import TYPE_CHECKING, Any, Protocol
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
@@ -30,6 +30,8 @@ from hush.errors import InvalidParameter
 from hush.mechanisms.description import Scope, Step
 from hush.mechanisms.leaf import Leaf
 from hush.mechanisms.stated_epsilon import EpsilonField
+from hush.randomness.draws import integers, tosses
+from hush.randomness.source import Source, source_or_secure
 
 if TYPE_CHECKING:
     from hush.mechanisms.local.shuffled import Shuffled
@@ -37,10 +39,9 @@ if TYPE_CHECKING:
 LOCAL_EPSILON = EpsilonField(1e-4, 30)
 
 
-class Source(Protocol):
-    """Uniform numbers in [0, 1): numpy's Generator will do for simulations."""
-
-    def random(self, size: tuple[int, ...]) -> Array: ...
+SURE = 1 + 2.0**-48
+"""A chance to lie is raised by this much: more than the few roundings (2^-53 each) of the float that holds it, so that
+a report never gives away more than its epsilon."""
 
 
 class LocalRandomizer(Leaf):
@@ -97,6 +98,7 @@ class LocalRandomizer(Leaf):
 
 
 def checked_choices(who: str, choices: Any) -> int:
+    """How many values there are, from 2 on."""
     value = count(who, 2, choices=choices)
     if value > 10**6:
         raise InvalidParameter(who, "choices <= 1000000", choices=choices)
@@ -104,16 +106,19 @@ def checked_choices(who: str, choices: Any) -> int:
 
 
 def checked_values(who: str, values: Any, choices: int) -> Array:
+    """Values 0 .. choices-1, one per person; what they are is not told, as they are people's own."""
     found = np.asarray(values)
     if found.ndim != 1 or not np.issubdtype(found.dtype, np.integer) or not np.all((found >= 0) & (found < choices)):
-        raise InvalidParameter(who, f"whole numbers from 0 to {choices - 1}, one a person", values=values)
-    return found
+        rule = f"whole numbers from 0 to {choices - 1}, one per person"
+        raise InvalidParameter(who, rule, values=f"{found.dtype}{list(found.shape)}")
+    return found.astype(np.int64)
 
 
 def checked_numbers(who: str, values: Any) -> Array:
+    """Numbers from 0 to 1, one per person; what they are is not told."""
     found = np.asarray(values, dtype=float)
     if found.ndim != 1 or not np.all((found >= 0) & (found <= 1)):
-        raise InvalidParameter(who, "numbers from 0 to 1, one a person", values=values)
+        raise InvalidParameter(who, "numbers from 0 to 1, one per person", values=f"{found.dtype}{list(found.shape)}")
     return found
 
 
@@ -226,12 +231,18 @@ class KaryResponse(LocalRandomizer):
     def bit(self) -> tuple[float, float]:
         return self.other, self.own
 
-    def encode(self, values: Array, source: Source) -> Array:
-        """One report a person, for values 0 .. choices-1."""
+    def encode(self, values: Any, source: Source | None = None) -> Array:
+        """One report per person, for values 0 .. choices-1, drawn exactly from secret bits unless a source is given.
+
+        >>> from hush import SeededSource
+        >>> KaryResponse(epsilon=1.0, choices=4).encode([2, 2, 2, 2, 2, 2], SeededSource(1))
+        array([2, 3, 2, 3, 2, 1])
+        """
         found = checked_values("KaryResponse", values, self.choices)
-        chance = source.random((2, len(found)))
-        shift = 1 + np.floor(chance[1] * (self.choices - 1)).astype(int)
-        return np.where(chance[0] < self.own, found, (found + shift) % self.choices)
+        bits = source_or_secure(source)
+        lies = tosses(bits, len(found), min((self.choices - 1) * self.other * SURE, 1.0))
+        other = (found + 1 + integers(bits, self.choices - 1, len(found))) % self.choices
+        return np.where(lies, other, found)
 
     def frequencies(self, reports: Array) -> Array:
         """Unbiased estimates of how frequent each value is."""
@@ -243,7 +254,7 @@ class KaryResponse(LocalRandomizer):
         return math.sqrt(self.other * (1 - self.other) / people) / (self.own - self.other)
 
     def derivation(self) -> Step:
-        return Step(str(self), "the exact pair of two answers: Warner 1965", "one answer a person")
+        return Step(str(self), "the exact pair of two answers: Warner 1965", "one answer per person")
 
     def __str__(self) -> str:
         return f"randomized response of each person among {self.choices} with epsilon {self.epsilon:g}"

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import math
 from dataclasses import dataclass, field
+from typing import Any
 
 import numpy as np
 from scipy import special
@@ -30,13 +31,29 @@ from hush.errors import InvalidParameter
 from hush.mechanisms.description import Step
 from hush.mechanisms.local.randomizer import (
     LOCAL_EPSILON,
+    SURE,
     LocalRandomizer,
-    Source,
     checked_choices,
     checked_numbers,
     checked_values,
 )
 from hush.mechanisms.stated_epsilon import EpsilonField
+from hush.randomness.additive import add_gaussian, add_laplace
+from hush.randomness.binary_grid import BinaryGrid
+from hush.randomness.draws import tosses
+from hush.randomness.source import Source, source_or_secure
+
+
+def report_grid(scale: float) -> BinaryGrid:
+    """The grid that numbers in [0, 1] are rounded to before they get noise: steps of at most a millionth.
+
+    0 and 1 lie on it, so two rounded numbers are at most 1 apart, and nothing is charged. Noise that is rounded to the
+    same grid is a post-processing of the continuous one: no low bits of a float tell the number.
+
+    >>> report_grid(1.0)
+    BinaryGrid(power=-20)
+    """
+    return BinaryGrid.for_scale(scale, sensitivity=1.0)
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -105,12 +122,19 @@ class UnaryEncoding(LocalRandomizer):
     def bit(self) -> tuple[float, float]:
         return self.flip, self.keep
 
-    def encode(self, values: Array, source: Source) -> Array:
-        """A row of bits a person, for values 0 .. choices-1."""
+    def encode(self, values: Any, source: Source | None = None) -> Array:
+        """A row of bits per person, for values 0 .. choices-1, drawn exactly from secret bits unless a source is given.
+
+        >>> from hush import SeededSource
+        >>> UnaryEncoding(epsilon=1.0, choices=4).encode([2, 2, 0], SeededSource(1)).shape
+        (3, 4)
+        """
         found = checked_values("UnaryEncoding", values, self.choices)
-        chance = np.full((len(found), self.choices), self.flip)
-        chance[np.arange(len(found)), found] = self.keep
-        return (source.random((len(found), self.choices)) < chance).astype(np.int8)
+        bits, people = source_or_secure(source), np.arange(len(found))
+        flip = self.flip * SURE
+        reports = tosses(bits, len(found) * self.choices, flip).reshape(len(found), self.choices).astype(np.int8)
+        reports[people, found] = ~tosses(bits, len(found), 0.5 if self.optimised else flip)
+        return reports
 
     def frequencies(self, reports: Array) -> Array:
         """Unbiased estimates of how frequent each value is."""
@@ -127,7 +151,7 @@ class UnaryEncoding(LocalRandomizer):
         return Step(
             str(self),
             "the two bits in which two values differ: Erlingsson, Pihur, Korolova 2014; Wang, Blocki, Li, Jha 2017",
-            "one value a person",
+            "one value per person",
         )
 
     def __str__(self) -> str:
@@ -176,11 +200,16 @@ class LaplaceReport(LocalRandomizer):
     def bit(self) -> tuple[float, float]:
         return self._tail(1.0), self._tail(0.0)
 
-    def encode(self, values: Array, source: Source) -> Array:
-        """One noisy number a person. Noise made of floats is for simulations: a release needs exact noise."""
-        found = checked_numbers("LaplaceReport", values)
-        centred = source.random((len(found),)) - 0.5
-        return found - self.scale * np.sign(centred) * np.log1p(-2 * np.abs(centred))
+    def encode(self, values: Any, source: Source | None = None) -> Array:
+        """One noisy number per person, from secret bits unless a source is given: see `report_grid`.
+
+        >>> from hush import SeededSource
+        >>> LaplaceReport(1.0).encode([0.5, 0.5], SeededSource(1)).shape
+        (2,)
+        """
+        grid = report_grid(self.scale)
+        steps = grid.quantise(checked_numbers("LaplaceReport", values))
+        return add_laplace(steps, sensitivity=1.0, scale=self.scale, source=source, grid=grid).values
 
     def mean(self, reports: Array) -> float:
         """Unbiased estimate of the mean of the values."""
@@ -191,7 +220,7 @@ class LaplaceReport(LocalRandomizer):
         return self.scale * math.sqrt(2 / people)
 
     def derivation(self) -> Step:
-        return Step(str(self), "two Laplace laws at distance 1: Dwork et al. 2006", "one number in [0, 1] a person")
+        return Step(str(self), "two Laplace laws at distance 1: Dwork et al. 2006", "one number in [0, 1] per person")
 
     def __str__(self) -> str:
         return f"each person's number in [0, 1] with Laplace noise of scale {self.scale:g}"
@@ -239,10 +268,16 @@ class GaussianReport(LocalRandomizer):
     def bit(self) -> tuple[float, float]:
         return self._tail(1.0), self._tail(0.0)
 
-    def encode(self, values: Array, source: Source) -> Array:
-        """One noisy number a person. Noise made of floats is for simulations: a release needs exact noise."""
-        found = checked_numbers("GaussianReport", values)
-        return found + self.deviation * special.ndtri(np.maximum(source.random((len(found),)), 1e-300))
+    def encode(self, values: Any, source: Source | None = None) -> Array:
+        """One noisy number per person, from secret bits unless a source is given: see `report_grid`.
+
+        >>> from hush import SeededSource
+        >>> GaussianReport(1.0).encode([0.5, 0.5], SeededSource(1)).shape
+        (2,)
+        """
+        grid = report_grid(self.deviation)
+        steps = grid.quantise(checked_numbers("GaussianReport", values))
+        return add_gaussian(steps, sensitivity=1.0, noise_multiplier=self.deviation, source=source, grid=grid).values
 
     def mean(self, reports: Array) -> float:
         """Unbiased estimate of the mean of the values."""
@@ -254,7 +289,7 @@ class GaussianReport(LocalRandomizer):
 
     def derivation(self) -> Step:
         return Step(
-            str(self), "two normal laws at distance 1: Balle, Wang 2018, Thm 8", "one number in [0, 1] a person"
+            str(self), "two normal laws at distance 1: Balle, Wang 2018, Thm 8", "one number in [0, 1] per person"
         )
 
     def __str__(self) -> str:

@@ -27,6 +27,9 @@ class Scheme(ABC):
     steps: int = 1
     """Steps that one draw makes: 1, or those of an epoch."""
 
+    population: int | None = None
+    """How many records it is accounted for; None where any number will do."""
+
     @abstractmethod
     def applied(self, mechanism: Mechanism) -> Mechanism:
         """The mechanism on a sample drawn so."""
@@ -54,12 +57,16 @@ class Scheme(ABC):
 
     @property
     def expected_rate(self) -> float | None:
-        """The expected share of the records in one sample; None where it is not the same for every record."""
+        """The expected share of the records in one sample, where its error is known.
+
+        None where records have different chances, or are drawn together, so that a sample may be farther off than one
+        of independent draws.
+        """
         return None
 
     @property
     def streams(self) -> bool:
-        """Whether a record's coin does not depend on how many records there are: then they can be drawn in a stream."""
+        """Whether every record has a coin of its own, all of one rate: then any part of them can be drawn by itself."""
         return False
 
     def batches(self, population: int, source: Source) -> list[np.ndarray]:

@@ -14,8 +14,8 @@ from hush.errors import InvalidParameter
 from hush.mechanisms.leaves.noise import DiscreteLaplace
 from hush.mechanisms.mechanism import Mechanism
 from hush.randomness.additive import add_discrete_laplace, scale_for
-from hush.releases.query import Answer, Query, Run
-from hush.releases.tables.table import Table
+from hush.releases.answer import Answer, Run
+from hush.releases.query import Query
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -67,13 +67,6 @@ class Bounds(Query):
     def mechanism(self) -> Mechanism:
         return DiscreteLaplace(scale=self.scale, relation=self.relation).repeat(self._moved)
 
-    @property
-    def reads(self) -> str:
-        return "numbers"
-
-    def check(self, table: Table) -> None:
-        table.require_numbers("Bounds")
-
     def answer(self, run: Run) -> Answer:
         counts = np.zeros(4 * self.powers + 3, dtype=np.int64)
         for batch in run.table.batches(numbers=True):
@@ -84,6 +77,10 @@ class Bounds(Query):
             return Answer((-math.ldexp(1.0, self.powers), math.ldexp(1.0, self.powers)), None, None)
         low, high = self._edges(int(believed[0]))[0], self._edges(int(believed[-1]))[1]
         return Answer((low, high), None, None)
+
+    def audit_records(self) -> tuple[list[float], float]:
+        """One record more makes the bin reach the threshold."""
+        return [1.0] * (self.threshold - 1), 1.0
 
     def _bins(self, values: Array) -> Array:
         """0 in the middle; to the right the exponents of positive numbers, to the left those of negative ones."""
