@@ -84,20 +84,20 @@ class Under(Around):
     relation: Relation
 
     def __post_init__(self) -> None:
+        checked_relation("under", self.relation)
         require_child("under", self.inner)
-
-    @classmethod
-    def of(cls, inner: Mechanism, relation: Relation) -> Mechanism:
-        checked_relation("under", relation)
-        if inner.relation is relation:
-            return inner
-        if isinstance(inner, Under) and inner.inner.relation is relation:
-            return inner.inner
-        if relation is Relation.ADD_REMOVE:
+        if self.relation is Relation.ADD_REMOVE:
             raise NotCovered(
                 "a guarantee for replace-one says nothing about adding or removing a record: "
                 "state the noise under ADD_REMOVE"
             )
+
+    @classmethod
+    def of(cls, inner: Mechanism, relation: Relation) -> Mechanism:
+        if inner.relation is relation:
+            return inner
+        if isinstance(inner, Under) and inner.inner.relation is relation:
+            return inner.inner
         return cls(inner, relation)
 
     def pair(self, removed: Counts, added: Counts) -> Pair:

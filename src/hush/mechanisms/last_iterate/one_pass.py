@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import math
 from dataclasses import dataclass, field, replace
+from typing import ClassVar
 
 from hush.checks import count
 from hush.curves.bound import Bound
@@ -123,6 +124,7 @@ class RandomStop(Leaf):
 
     run: OnePassGradientDescent
     relation: Relation = field(init=False, default=Relation.REPLACE)
+    word: ClassVar[str] = ""  # no expression makes the run that it would follow
 
     def __post_init__(self) -> None:
         if not isinstance(self.run, OnePassGradientDescent):

@@ -198,6 +198,7 @@ class ReportNoisyMax(BoundedRange):
     scale: float
     monotone: bool = False
     relation: Relation = Relation.ADD_REMOVE
+    word: ClassVar[str] = "noisy-max"
 
     def __post_init__(self) -> None:
         rule = "0.004 <= scale <= 1e9"

@@ -5,7 +5,7 @@ from __future__ import annotations
 import math
 from abc import abstractmethod
 from dataclasses import dataclass, field
-from typing import TYPE_CHECKING, Any, Protocol
+from typing import TYPE_CHECKING, Any, ClassVar, Protocol
 
 import numpy as np
 
@@ -126,6 +126,7 @@ class LocalDP(LocalRandomizer):
 
     epsilon: EpsilonField = LOCAL_EPSILON  # pyright: ignore[reportIncompatibleMethodOverride]
     relation: Relation = field(init=False, default=Relation.REPLACE)
+    word: ClassVar[str] = "local"
 
     @property
     def largest(self) -> float:
