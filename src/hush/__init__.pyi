@@ -5,6 +5,7 @@ from hush import learning as learning
 from hush import randomness as randomness
 from hush import releases as releases
 from hush.curves.bound import Bound as Bound
+from hush.curves.pairs.finite import FinitePair as FinitePair
 from hush.curves.relation import Relation as Relation
 from hush.curves.renyi.curve import RenyiCurve as RenyiCurve
 from hush.errors import Contradiction as Contradiction
@@ -13,6 +14,7 @@ from hush.errors import InvalidParameter as InvalidParameter
 from hush.errors import NotCovered as NotCovered
 from hush.errors import NotInstalled as NotInstalled
 from hush.mechanisms.combinators.group import Group as Group
+from hush.mechanisms.combinators.group import Under as Under
 from hush.mechanisms.combinators.one_after_another import Repeat as Repeat
 from hush.mechanisms.combinators.one_after_another import Sequence as Sequence
 from hush.mechanisms.combinators.one_after_another import sequence as sequence
@@ -68,6 +70,7 @@ from hush.questions.explain import explain as explain
 from hush.questions.iteration_gain import IterationGain as IterationGain
 from hush.questions.iteration_gain import iteration_gain as iteration_gain
 from hush.questions.json.mechanisms import from_json as from_json
+from hush.questions.json.mechanisms import tabulated as tabulated
 from hush.questions.json.mechanisms import to_json as to_json
 from hush.questions.planning import plan as plan
 from hush.questions.planning.batch_sizes import TrainingPlans as TrainingPlans

@@ -19,9 +19,9 @@ from hush.curves.pairs.finite import FinitePair
 from hush.curves.pairs.pair import Pair
 from hush.curves.pairs.pointwise import Largest
 from hush.curves.pairs.product import Product
-from hush.mechanisms.description import Step
 from hush.mechanisms.leaf import Leaf
 from hush.mechanisms.neighbours import ADDED, REMOVED, REPLACED, Neighbours
+from hush.mechanisms.traits import Step
 
 Sample = tuple[int, int]
 """How many ones and zeros."""

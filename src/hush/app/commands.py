@@ -40,6 +40,7 @@ def run(arguments: Namespace) -> str:
         "iterate": _iterate,
         "plan": _plan,
         "release": _release,
+        "words": _words,
     }[arguments.command](arguments)
 
 
@@ -140,6 +141,12 @@ def _plan(arguments: Namespace) -> str:
     from hush.app.plan import answer
 
     return answer(arguments)
+
+
+def _words(_: Namespace) -> str:
+    from hush.app.expression import words
+
+    return words()
 
 
 # -- output --------------------------------------------------------------------------------------------------

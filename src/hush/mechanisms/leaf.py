@@ -10,9 +10,9 @@ from hush.curves.relation import Relation
 from hush.curves.renyi.curve import RenyiCurve
 from hush.curves.renyi.sampling import poisson_mirrored
 from hush.errors import NotCovered
-from hush.mechanisms.description import Special
 from hush.mechanisms.mechanism import Mechanism, against_nothing, replaced_on_a_sample
 from hush.mechanisms.neighbours import REMOVED, Neighbours
+from hush.mechanisms.traits import Special
 
 IN_ORDER = "it goes through the records in an order, and a sample with another record may shift all places"
 """Why some mechanisms gain nothing from a secret sample: Scope.no_secret_sample."""

@@ -21,10 +21,10 @@ from hush.curves.relation import Relation
 from hush.curves.renyi.curve import RenyiCurve
 from hush.curves.tradeoff import complement
 from hush.errors import InvalidParameter, NotCovered
-from hush.mechanisms.description import Scope, Special, Step
 from hush.mechanisms.evidence import NOTHING, Evidence, least_false_negatives
 from hush.mechanisms.neighbours import ADDED, REMOVED, REPLACED, Neighbours
 from hush.mechanisms.schemes.scheme import Scheme
+from hush.mechanisms.traits import Scope, Special, Step
 from hush.numerics.work import asked, part
 
 FIRST = 0.65

@@ -7,8 +7,8 @@ from collections.abc import Iterator
 
 from hush.checks import delta_in_range
 from hush.errors import HushError
-from hush.mechanisms.description import Step
 from hush.mechanisms.mechanism import Mechanism, require
+from hush.mechanisms.traits import Step
 from hush.numerics.decimals import rounded_down, rounded_up
 from hush.questions.routes_compared import Row, compare, why
 

@@ -104,6 +104,8 @@ class FinitePair(Pair):
         if self.lattice is not None and not _on_lattice(losses, self.lattice):
             rule = f"losses on the lattice that is given, at most {MOST_STEPS} steps apart"
             raise InvalidParameter("A finite pair", rule, lattice=self.lattice)
+        if not 0 <= self.blur <= 1:
+            raise InvalidParameter("A finite pair", "a relative rounding error from 0 to 1", blur=self.blur)
         return self
 
     @property

@@ -7,10 +7,10 @@ from dataclasses import dataclass, field, replace
 from hush.checks import count
 from hush.curves.relation import Relation, checked_relation
 from hush.errors import InvalidParameter, NotCovered
-from hush.mechanisms.description import Scope, Special, Step
 from hush.mechanisms.evidence import Evidence
 from hush.mechanisms.mechanism import ALGEBRA, Mechanism, require_child
 from hush.mechanisms.neighbours import Counts, Neighbours
+from hush.mechanisms.traits import Scope, Special, Step
 
 LARGEST = 10_000
 """Records of a group, also of groups of groups: what is known of one takes memory for each of them."""
@@ -84,20 +84,20 @@ class Under(Mechanism):
     relation: Relation
 
     def __post_init__(self) -> None:
+        checked_relation("under", self.relation)
         require_child("under", self.inner)
-
-    @classmethod
-    def of(cls, inner: Mechanism, relation: Relation) -> Mechanism:
-        checked_relation("under", relation)
-        if inner.relation is relation:
-            return inner
-        if isinstance(inner, Under) and inner.inner.relation is relation:
-            return inner.inner
-        if relation is Relation.ADD_REMOVE:
+        if self.relation is Relation.ADD_REMOVE:
             raise NotCovered(
                 "a guarantee for replace-one says nothing about adding or removing a record: "
                 "state the noise under ADD_REMOVE"
             )
+
+    @classmethod
+    def of(cls, inner: Mechanism, relation: Relation) -> Mechanism:
+        if inner.relation is relation:
+            return inner
+        if isinstance(inner, Under) and inner.inner.relation is relation:
+            return inner.inner
         return cls(inner, relation)
 
     @property

@@ -11,7 +11,6 @@ from hush.curves.relation import Relation
 from hush.curves.renyi.curve import RenyiCurve
 from hush.curves.renyi.sampling import poisson_sample
 from hush.errors import InvalidParameter, NotCovered
-from hush.mechanisms.description import Special, Step
 from hush.mechanisms.evidence import IDENTITY, NOTHING, Evidence, chosen
 from hush.mechanisms.mechanism import (
     ALGEBRA,
@@ -23,6 +22,7 @@ from hush.mechanisms.mechanism import (
     same_relation,
 )
 from hush.mechanisms.neighbours import ADDED, REMOVED, Neighbours
+from hush.mechanisms.traits import Special, Step
 
 COMPOSITION = (
     "the product of dominating pairs dominates the composition: Zhu, Dong, Wang 2022, Thm 10; "

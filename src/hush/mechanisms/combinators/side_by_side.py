@@ -10,10 +10,10 @@ from hush.curves.pairs.pointwise import Largest
 from hush.curves.relation import Relation
 from hush.curves.renyi.curve import RenyiCurve
 from hush.errors import NotCovered
-from hush.mechanisms.description import Step
 from hush.mechanisms.evidence import Evidence, chosen
 from hush.mechanisms.mechanism import ALGEBRA, Mechanism, require, require_child, same_relation
 from hush.mechanisms.neighbours import NONE, Neighbours
+from hush.mechanisms.traits import Step
 
 Ask = Callable[[Mechanism, Neighbours, bool], tuple[Pair, ...]]
 """Pairs of a part, for what changes in it, alone or not."""

@@ -11,9 +11,9 @@ from hush.curves.pairs.pair import Pair
 from hush.curves.relation import Relation
 from hush.curves.theorems import last_iterate
 from hush.errors import InvalidParameter, NotCovered
-from hush.mechanisms.description import Scope, Step
 from hush.mechanisms.last_iterate.iteration import ONLY_LAST, THEOREM, LastIterate, sized, wide
 from hush.mechanisms.leaf import IN_ORDER
+from hush.mechanisms.traits import Scope, Step
 from hush.numerics.laws.law import UNIT
 
 

@@ -19,12 +19,12 @@ from hush.curves.relation import Relation, checked_relation
 from hush.curves.renyi.curve import ZERO, RenyiCurve
 from hush.curves.theorems import last_iterate
 from hush.errors import InvalidParameter, NotCovered
-from hush.mechanisms.description import Step
 from hush.mechanisms.evidence import IDENTITY
 from hush.mechanisms.leaf import Leaf
 from hush.mechanisms.leaves.stated import GaussianDP
 from hush.mechanisms.mechanism import Mechanism
 from hush.mechanisms.neighbours import Neighbours
+from hush.mechanisms.traits import Step
 from hush.numerics.laws.law import UNIT
 
 ONLY_LAST = "only the last iterate is released, and nothing that was computed on the way"

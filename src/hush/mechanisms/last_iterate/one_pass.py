@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import math
 from dataclasses import dataclass, field, replace
+from typing import ClassVar
 
 from hush.checks import count
 from hush.curves.bound import Bound
@@ -16,13 +17,13 @@ from hush.curves.renyi.curve import RenyiCurve
 from hush.curves.theorems import last_iterate
 from hush.curves.theorems.random_stop import random_stop_divergence, random_stop_groups
 from hush.errors import InvalidParameter, NotCovered
-from hush.mechanisms.description import Scope, Step
 from hush.mechanisms.evidence import IDENTITY
 from hush.mechanisms.last_iterate.descent import ConvexLoss, GradientDescent, check_descent
 from hush.mechanisms.last_iterate.iteration import LEAST_MU, ONLY_LAST, gaussian_of
 from hush.mechanisms.leaf import IN_ORDER, Leaf
 from hush.mechanisms.mechanism import Mechanism
 from hush.mechanisms.neighbours import Neighbours
+from hush.mechanisms.traits import Scope, Step
 
 RECORD_BY_RECORD = "Feldman, Mironov, Talwar, Thakurta 2018, Thm 23 (a Gaussian pair: Bok, Su, Altschuler 2024, Sec. 3)"
 
@@ -123,6 +124,7 @@ class RandomStop(Leaf):
 
     run: OnePassGradientDescent
     relation: Relation = field(init=False, default=Relation.REPLACE)
+    word: ClassVar[str] = ""  # no expression makes the run that it would follow
 
     def __post_init__(self) -> None:
         if not isinstance(self.run, OnePassGradientDescent):

@@ -16,12 +16,12 @@ from hush.curves.renyi.curve import RenyiCurve
 from hush.curves.renyi.families import bounded_range
 from hush.curves.renyi.sampling import poisson_sample
 from hush.errors import InvalidParameter, NotCovered
-from hush.mechanisms.description import Step
 from hush.mechanisms.leaf import Leaf
 from hush.mechanisms.leaves.stated import PureDP
 from hush.mechanisms.mechanism import against_nothing
 from hush.mechanisms.neighbours import Neighbours, settled
 from hush.mechanisms.stated_epsilon import EpsilonField
+from hush.mechanisms.traits import Step
 
 EPSILON = EpsilonField(0, 500, low_open=True)
 
@@ -196,6 +196,7 @@ class ReportNoisyMax(BoundedRange):
     scale: float
     monotone: bool = False
     relation: Relation = Relation.ADD_REMOVE
+    word: ClassVar[str] = "noisy-max"
 
     def __post_init__(self) -> None:
         rule = "0.004 <= scale <= 1e9"

@@ -16,9 +16,9 @@ from hush.curves.pairs.segment import SegmentPair
 from hush.curves.relation import Relation, checked_relation
 from hush.curves.theorems.allocation import AllocationPair
 from hush.errors import InvalidParameter, NotCovered
-from hush.mechanisms.description import Special, Step
 from hush.mechanisms.leaf import Leaf
 from hush.mechanisms.neighbours import Counts, Neighbours
+from hush.mechanisms.traits import Special, Step
 
 
 def _sides(leaf: Leaf, neighbours: Neighbours, unit: float) -> tuple[dict[float, float], dict[float, float]]:

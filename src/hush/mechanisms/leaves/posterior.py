@@ -18,10 +18,10 @@ from hush.curves.renyi.curve import RenyiCurve
 from hush.curves.renyi.families import exponential_family as family_curve
 from hush.curves.renyi.families import log_beta
 from hush.errors import InvalidParameter, NotCovered
-from hush.mechanisms.description import Scope, Step
 from hush.mechanisms.leaf import Leaf
 from hush.mechanisms.leaves.stated import CurveLeaf, RenyiDP
 from hush.mechanisms.mechanism import Mechanism
+from hush.mechanisms.traits import Scope, Step
 
 FAMILY = "the divergence of two members of an exponential family: Geumlek, Song, Chaudhuri 2017, Prop. 4"
 

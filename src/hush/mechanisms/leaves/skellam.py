@@ -18,9 +18,9 @@ from hush.curves.renyi.curve import RenyiCurve
 from hush.curves.renyi.families import finite, skellam_vector
 from hush.curves.renyi.sampling import poisson_sample
 from hush.errors import InvalidParameter, NotCovered
-from hush.mechanisms.description import Step
 from hush.mechanisms.leaf import Leaf
 from hush.mechanisms.neighbours import Neighbours
+from hush.mechanisms.traits import Step
 from hush.numerics.special.skellam_law import log_masses, log_ratios
 from hush.numerics.work import remembered, room
 

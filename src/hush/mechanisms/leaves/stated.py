@@ -6,6 +6,7 @@ import math
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
 from functools import cached_property
+from typing import ClassVar
 
 import numpy as np
 
@@ -18,12 +19,12 @@ from hush.curves.relation import Relation, checked_relation
 from hush.curves.renyi.curve import RenyiCurve
 from hush.curves.renyi.sampling import poisson_sample
 from hush.errors import InvalidParameter, NotCovered
-from hush.mechanisms.description import Step
 from hush.mechanisms.leaf import Leaf
 from hush.mechanisms.leaves.stated_points import Points, Promised
 from hush.mechanisms.mechanism import Mechanism
 from hush.mechanisms.neighbours import Neighbours
 from hush.mechanisms.stated_epsilon import EpsilonField
+from hush.mechanisms.traits import Step
 
 AS_STATED = "the stated guarantee holds"
 EPSILON = EpsilonField(0, 500)
@@ -41,6 +42,7 @@ class PureDP(Promised):
     relation: Relation = Relation.ADD_REMOVE
     reason: str = field(default=AS_STATED, compare=False, repr=False, kw_only=True)
     """Why it holds, in words, for `explain`; it is not kept in JSON."""
+    word: ClassVar[str] = "pure"
 
     def __post_init__(self) -> None:
         checked_relation("PureDP", self.relation)
@@ -68,10 +70,11 @@ class ApproxDP(Promised):
     13.977...
     """
 
-    points: tuple[tuple[float, float], ...]
-    relation: Relation
+    points: Points = field(metadata={"words": "EPSILON DELTA"})
+    relation: Relation = Relation.ADD_REMOVE
     reason: str = field(default=AS_STATED, compare=False, repr=False)
     """Why it holds, in words, for `explain`; it is not kept in JSON."""
+    word: ClassVar[str] = "approx"
 
     def __init__(
         self,
@@ -125,6 +128,7 @@ class GaussianDP(Leaf):
 
     mu: float
     relation: Relation = Relation.ADD_REMOVE
+    word: ClassVar[str] = "gdp"
 
     def __post_init__(self) -> None:
         object.__setattr__(self, "mu", number("GaussianDP", "1e-9 <= mu <= 1e6", 1e-9, 1e6, mu=self.mu))
@@ -229,9 +233,10 @@ class RenyiDP(CurveLeaf):
     [0.1, 0.5]
     """
 
-    points: tuple[tuple[float, float], ...]
-    function: Callable[[float], float] | None
-    relation: Relation
+    points: Points = field(metadata={"words": "ORDER DIVERGENCE"})
+    function: Callable[[float], float] | None = None
+    relation: Relation = Relation.ADD_REMOVE
+    word: ClassVar[str] = "renyi"
 
     def __init__(
         self,

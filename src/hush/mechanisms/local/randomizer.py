@@ -5,7 +5,7 @@ from __future__ import annotations
 import math
 from abc import abstractmethod
 from dataclasses import dataclass, field
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, ClassVar
 
 import numpy as np
 
@@ -27,9 +27,9 @@ from hush.curves.theorems.shuffling.multiset import (
 )
 from hush.curves.theorems.shuffling.shuffled import HoeffdingBlanket, Named
 from hush.errors import InvalidParameter
-from hush.mechanisms.description import Scope, Step
 from hush.mechanisms.leaf import Leaf
 from hush.mechanisms.stated_epsilon import EpsilonField
+from hush.mechanisms.traits import Scope, Step
 from hush.randomness.draws import integers, tosses
 from hush.randomness.source import Source, source_or_secure
 
@@ -132,6 +132,7 @@ class LocalDP(LocalRandomizer):
 
     epsilon: EpsilonField = LOCAL_EPSILON  # pyright: ignore[reportIncompatibleMethodOverride]
     relation: Relation = field(init=False, default=Relation.REPLACE)
+    word: ClassVar[str] = "local"
 
     @property
     def largest(self) -> float:

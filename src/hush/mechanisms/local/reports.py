@@ -28,7 +28,6 @@ from hush.curves.theorems.shuffling.multiset import (
 from hush.curves.theorems.shuffling.normal_blanket import NormalBlanket
 from hush.curves.theorems.shuffling.shuffled import Named
 from hush.errors import InvalidParameter
-from hush.mechanisms.description import Step
 from hush.mechanisms.local.randomizer import (
     LOCAL_EPSILON,
     SURE,
@@ -38,6 +37,7 @@ from hush.mechanisms.local.randomizer import (
     checked_values,
 )
 from hush.mechanisms.stated_epsilon import EpsilonField
+from hush.mechanisms.traits import Step
 from hush.randomness.additive import add_gaussian, add_laplace
 from hush.randomness.binary_grid import BinaryGrid
 from hush.randomness.draws import tosses

@@ -11,11 +11,11 @@ from hush.curves.relation import Relation
 from hush.curves.theorems.shuffling.multiset import Plain
 from hush.curves.theorems.shuffling.shuffled import Named, ShuffledPair
 from hush.errors import InvalidParameter, NotCovered
-from hush.mechanisms.description import Scope, Special, Step
 from hush.mechanisms.leaf import Leaf
 from hush.mechanisms.leaves.stated import FromPair
 from hush.mechanisms.local.randomizer import LocalRandomizer
 from hush.mechanisms.neighbours import Neighbours
+from hush.mechanisms.traits import Scope, Special, Step
 
 
 @lru_cache(maxsize=32)

@@ -13,10 +13,10 @@ from hush.curves.pairs.pair import Pair
 from hush.curves.pairs.product import Product
 from hush.curves.relation import Relation
 from hush.errors import InvalidParameter, NotCovered
-from hush.mechanisms.description import Scope, Step
 from hush.mechanisms.mechanism import Mechanism, require, require_child
 from hush.mechanisms.neighbours import Neighbours
 from hush.mechanisms.schemes.scheme import Scheme
+from hush.mechanisms.traits import Scope, Step
 from hush.randomness.draws import integers
 from hush.randomness.source import Source, source_or_secure
 

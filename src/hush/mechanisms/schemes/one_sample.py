@@ -8,12 +8,12 @@ from dataclasses import dataclass, field
 from hush.curves.pairs.pair import Pair
 from hush.curves.relation import Relation
 from hush.errors import InvalidParameter, NotCovered
-from hush.mechanisms.description import Scope, Special, Step
 from hush.mechanisms.evidence import Evidence
 from hush.mechanisms.mechanism import Mechanism, require, require_child
 from hush.mechanisms.neighbours import Counts, Neighbours
 from hush.mechanisms.schemes.scheme import Scheme
 from hush.mechanisms.schemes.thinning import NEGLIGIBLE
+from hush.mechanisms.traits import Scope, Special, Step
 
 DATA_INDEPENDENT = "the scheme and its parameters do not depend on the data, and each step draws a fresh sample"
 

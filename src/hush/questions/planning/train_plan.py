@@ -15,21 +15,15 @@ from hush.curves.relation import Relation
 from hush.errors import InvalidParameter
 from hush.mechanisms.leaves.noise import Gaussian
 from hush.mechanisms.mechanism import Mechanism
-from hush.mechanisms.schemes.allocation import Allocation
-from hush.mechanisms.schemes.fixed_size import WithoutReplacement
 from hush.mechanisms.schemes.poisson import Poisson
 from hush.mechanisms.schemes.scheme import Scheme
-from hush.mechanisms.schemes.shuffled_batches import ShuffledBatches
 from hush.questions.calibrate import calibrate
-from hush.questions.json.mechanisms import to_json
+from hush.questions.json.codec import decode, encode
+from hush.questions.json.mechanisms import VERSION
 from hush.questions.json.strict import as_number, as_whole, members, parse, refuse
 from hush.questions.planning.central_limit import like_samples
 from hush.questions.statement import statement
 from hush.randomness.source import Source, source_or_secure
-
-SCHEMES: dict[str, type[Scheme]] = {
-    kind.__name__: kind for kind in (Poisson, Allocation, ShuffledBatches, WithoutReplacement)
-}
 
 
 @dataclass(frozen=True)
@@ -135,11 +129,11 @@ class TrainPlan:
             "examples": self.examples,
             "batch_size": self.batch_size,
             "epochs": self.epochs,
-            "scheme": type(self.scheme).__name__,
+            "scheme": encode(self.scheme),
             "noise_multiplier": self.noise_multiplier,
             "delta": self.delta,
         }
-        return json.dumps({"hush_train_plan": 1, **fields, "mechanism": json.loads(to_json(self.mechanism))})
+        return json.dumps({"hush_train_plan": VERSION, **fields, "mechanism": encode(self.mechanism)})
 
     def __str__(self) -> str:
         return (
@@ -239,19 +233,19 @@ def train_plan_from_json(text: str) -> TrainPlan:
     """
     names = {"examples", "batch_size", "epochs", "scheme", "noise_multiplier", "delta", "mechanism", "hush_train_plan"}
     given = members(parse(text), names)
-    kind = SCHEMES.get(str(given["scheme"]))
-    if kind is None or given["hush_train_plan"] != 1:
-        refuse("a plan of version 1 with a known scheme", scheme=given["scheme"])
+    if as_whole(given["hush_train_plan"]) != VERSION:
+        refuse(f"a plan of version {VERSION}", hush_train_plan=given["hush_train_plan"])
+    scheme = decode(Scheme, given["scheme"])
     plan = train_plan(
         examples=as_whole(given["examples"]),
         batch_size=as_whole(given["batch_size"]),
         epochs=as_number(given["epochs"]),
         delta=as_number(given["delta"]),
         noise_multiplier=as_number(given["noise_multiplier"]),
-        scheme=kind,
+        scheme=type(scheme),
     )
-    if json.loads(to_json(plan.mechanism)) != given["mechanism"]:
-        refuse("the mechanism that its numbers make", mechanism=given["mechanism"])
+    if plan.scheme != scheme or encode(plan.mechanism) != given["mechanism"]:
+        refuse("the scheme and the mechanism that its numbers make", scheme=str(scheme), mechanism=given["mechanism"])
     return plan
 
 
