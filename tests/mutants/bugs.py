@@ -185,7 +185,7 @@ def gaussian_half(patch: Patch) -> None:
 
 def response_half(patch: Patch) -> None:
     at = hush.RandomizedResponse.at
-    half = lambda self: hush.RandomizedResponse(epsilon=self.epsilon_ / 2, choices=self.choices, relation=self.relation)  # noqa: E731
+    half = lambda self: hush.RandomizedResponse(epsilon=self.epsilon / 2, choices=self.choices, relation=self.relation)  # noqa: E731
     patch.setattr(hush.RandomizedResponse, "at", lambda self, r, a: at(half(self), r, a))
 
 

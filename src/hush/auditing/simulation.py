@@ -121,12 +121,12 @@ def _(mechanism: Skellam, weight: Array, source: Source) -> Array:
 
 @outputs.register
 def _(mechanism: RandomizedResponse, weight: Array, source: Source) -> Array:
-    return _response(mechanism.epsilon_, mechanism.choices, weight, source)
+    return _response(mechanism.epsilon, mechanism.choices, weight, source)
 
 
 @outputs.register
 def _(mechanism: KaryResponse, weight: Array, source: Source) -> Array:
-    return _response(mechanism.epsilon_, mechanism.choices, weight, source)
+    return _response(mechanism.epsilon, mechanism.choices, weight, source)
 
 
 def _response(epsilon: float, choices: int, weight: Array, source: Source) -> Array:
@@ -139,7 +139,7 @@ def _response(epsilon: float, choices: int, weight: Array, source: Source) -> Ar
 @outputs.register
 def _(mechanism: Exponential, weight: Array, source: Source) -> Array:
     # two options, the record for one and against the other
-    chance = special.expit(mechanism.epsilon_ * (weight - 0.5))
+    chance = special.expit(mechanism.epsilon * (weight - 0.5))
     return (uniform(source, len(weight)) < chance).astype(int)
 
 

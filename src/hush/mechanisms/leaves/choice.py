@@ -19,9 +19,12 @@ from hush.errors import InvalidParameter, NotCovered
 from hush.mechanisms.leaf import Leaf
 from hush.mechanisms.leaves.stated import PureDP
 from hush.mechanisms.mechanism import Counts, Step, against_nothing, one_replaced, settled
+from hush.mechanisms.stated_epsilon import EpsilonField
+
+EPSILON = EpsilonField(0, 500, low_open=True)
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, kw_only=True)
 class RandomizedResponse(Leaf):
     """k-ary randomized response: the true answer with probability e^eps/(e^eps + k - 1), any other alike.
 
@@ -32,8 +35,8 @@ class RandomizedResponse(Leaf):
     1.0
     """
 
-    epsilon_: float
-    choices: int
+    epsilon: EpsilonField = EPSILON  # pyright: ignore[reportIncompatibleMethodOverride]
+    choices: int = 2
     relation: Relation
     attains_curve: ClassVar[bool] = True
     mirrored: ClassVar[bool] = True
@@ -67,10 +70,8 @@ class RandomizedResponse(Leaf):
                 high_open=True,
                 truth_probability=truth_probability,
             )
-            value = math.log(truth / (1 - truth)) + math.log(choices - 1)
-        else:
-            value = number(who, "0 < epsilon <= 500", 0.0, 500.0, low_open=True, epsilon=epsilon)
-        object.__setattr__(self, "epsilon_", value)
+            epsilon = math.log(truth / (1 - truth)) + math.log(choices - 1)
+        object.__setattr__(self, "epsilon", epsilon)
         object.__setattr__(self, "choices", choices)
         object.__setattr__(self, "relation", relation)
 
@@ -78,7 +79,7 @@ class RandomizedResponse(Leaf):
         """Answers other than the two true ones are alike under both, at loss 0."""
         import numpy as np
 
-        e = self.epsilon_
+        e = float(self.epsilon)
         total = 1 + (self.choices - 1) * math.exp(-e)
         high, low = 1 / total, math.exp(-e) / total
         rest = (self.choices - 2) * low
@@ -101,7 +102,7 @@ class RandomizedResponse(Leaf):
         )
 
     def __str__(self) -> str:
-        return f"randomized response among {self.choices} with epsilon {self.epsilon_:g}"
+        return f"randomized response among {self.choices} with epsilon {self.epsilon:g}"
 
 
 class BoundedRange(Leaf):
@@ -112,20 +113,20 @@ class BoundedRange(Leaf):
 
     @property
     @abstractmethod
-    def range_(self) -> float:
+    def loss_range(self) -> float:
         """The range of the loss when one record changes."""
 
     def at(self, removed: int, added: int) -> Pair:
-        range_ = self.steps(removed, added) * self.range_
-        if range_ > 500:
-            raise NotCovered(f"{self}: a range of {range_:g} is beyond 500")
-        return SegmentPair.bounded_range(range_)
+        loss_range = self.steps(removed, added) * self.loss_range
+        if loss_range > 500:
+            raise NotCovered(f"{self}: a range of {loss_range:g} is beyond 500")
+        return SegmentPair.bounded_range(loss_range)
 
     def mixture(self, removed: Counts, added: Counts) -> Pair:
         """Of a sampled group, what pure DP says: a loss of this range is never beyond it."""
         if one_replaced(removed, added):
             return super().mixture(removed, added)
-        return PureDP(epsilon=self.range_, relation=self.relation).mixture(removed, added)
+        return PureDP(epsilon=self.loss_range, relation=self.relation).mixture(removed, added)
 
     @property
     def curve_beats_pair(self) -> bool:
@@ -141,16 +142,16 @@ class BoundedRange(Leaf):
             return (self.pair(removed, added),)
         r, a = settled(removed), settled(added)
         if r is None or a is None:
-            return (PureDP(epsilon=self.range_ / 2, relation=self.relation).pair(removed, added),)
-        return (stated_points([self.steps(r, a) * self.range_ / 2], [0.0]),)  # log-odds of two answers add up
+            return (PureDP(epsilon=self.loss_range / 2, relation=self.relation).pair(removed, added),)
+        return (stated_points([self.steps(r, a) * self.loss_range / 2], [0.0]),)  # log-odds of two answers add up
 
     def curve(self, removed: Counts, added: Counts) -> RenyiCurve:
         r, a = settled(removed), settled(added)
         if r is not None and a is not None:
-            return bounded_range(self.steps(r, a) * self.range_) if r or a else ZERO
+            return bounded_range(self.steps(r, a) * self.loss_range) if r or a else ZERO
         for counts, other in ((removed, a), (added, r)):
             if other == 0 and len(counts) == 2 and self.relation is Relation.ADD_REMOVE:
-                return poisson_sample(bounded_range(self.range_), counts[1])
+                return poisson_sample(bounded_range(self.loss_range), counts[1])
         return super().curve(removed, added)
 
 
@@ -162,18 +163,15 @@ class Exponential(BoundedRange):
     36.36...
     """
 
-    epsilon_: float
-    relation: Relation
+    epsilon: EpsilonField = EPSILON  # pyright: ignore[reportIncompatibleMethodOverride]
+    relation: Relation = Relation.ADD_REMOVE
 
-    def __init__(self, epsilon: float, relation: Relation = Relation.ADD_REMOVE) -> None:
-        value = number("Exponential", "0 < epsilon <= 500", 0.0, 500.0, low_open=True, epsilon=epsilon)
-        checked_relation("Exponential", relation)
-        object.__setattr__(self, "epsilon_", value)
-        object.__setattr__(self, "relation", relation)
+    def __post_init__(self) -> None:
+        checked_relation("Exponential", self.relation)
 
     @property
-    def range_(self) -> float:
-        return self.epsilon_
+    def loss_range(self) -> float:
+        return float(self.epsilon)
 
     def derivation(self) -> Step:
         return Step(
@@ -183,7 +181,7 @@ class Exponential(BoundedRange):
         )
 
     def __str__(self) -> str:
-        return f"exponential mechanism with epsilon {self.epsilon_:g}"
+        return f"exponential mechanism with epsilon {self.epsilon:g}"
 
 
 @dataclass(frozen=True)
@@ -211,7 +209,7 @@ class ReportNoisyMax(BoundedRange):
             raise InvalidParameter("ReportNoisyMax", "monotone only under ADD_REMOVE", monotone=self.monotone)
 
     @property
-    def range_(self) -> float:
+    def loss_range(self) -> float:
         return (1 if self.monotone else 2) / self.scale
 
     def derivation(self) -> Step:

@@ -21,16 +21,10 @@ from hush.errors import InvalidParameter, NotCovered
 from hush.mechanisms.leaf import Leaf
 from hush.mechanisms.leaves.stated_points import Points, Promised
 from hush.mechanisms.mechanism import Counts, Mechanism, Step, settled
+from hush.mechanisms.stated_epsilon import EpsilonField
 
 AS_STATED = "the stated guarantee holds"
-
-
-def _epsilon(who: str, value: object) -> float:
-    return number(who, "0 <= epsilon <= 500", 0.0, 500.0, epsilon=value)
-
-
-def _delta(value: object) -> float:
-    return number("ApproxDP", "0 <= delta <= 1", 0.0, 1.0, delta=value)
+EPSILON = EpsilonField(0, 500)
 
 
 @dataclass(frozen=True)
@@ -41,18 +35,16 @@ class PureDP(Promised):
     4.30679...
     """
 
-    epsilon_: float
-    relation: Relation
-    reason: str = field(default=AS_STATED, compare=False, repr=False)
+    epsilon: EpsilonField = EPSILON  # pyright: ignore[reportIncompatibleMethodOverride]
+    relation: Relation = Relation.ADD_REMOVE
+    reason: str = field(default=AS_STATED, compare=False, repr=False, kw_only=True)
     """Why it holds, in words, for `explain`; it is not kept in JSON."""
 
-    def __init__(self, epsilon: float, relation: Relation = Relation.ADD_REMOVE, *, reason: str = AS_STATED) -> None:
-        object.__setattr__(self, "epsilon_", _epsilon("PureDP", epsilon))
-        object.__setattr__(self, "relation", checked_relation("PureDP", relation))
-        object.__setattr__(self, "reason", reason)
+    def __post_init__(self) -> None:
+        checked_relation("PureDP", self.relation)
 
     def promises(self) -> Points:
-        return ((self.epsilon_, 0.0),)
+        return ((float(self.epsilon), 0.0),)
 
     def derivation(self) -> Step:
         return Step(
@@ -63,7 +55,7 @@ class PureDP(Promised):
         )
 
     def __str__(self) -> str:
-        return f"a stated guarantee of {self.epsilon_:g}-DP"
+        return f"a stated guarantee of {self.epsilon:g}-DP"
 
 
 @dataclass(frozen=True)
@@ -95,8 +87,14 @@ class ApproxDP(Promised):
             raise InvalidParameter("ApproxDP", "either epsilon and delta or points", epsilon=epsilon, delta=delta)
         if not len(given):
             raise InvalidParameter("ApproxDP", "at least one point", points=points)
-        checked = sorted({(_epsilon("ApproxDP", e), _delta(d)) for e, d in given})
-        object.__setattr__(self, "points", tuple(checked))
+        checked = {
+            (
+                EPSILON.checked("ApproxDP", e),
+                number("ApproxDP", "0 <= delta <= 1", 0.0, 1.0, delta=d),
+            )
+            for e, d in given
+        }
+        object.__setattr__(self, "points", tuple(sorted(checked)))
         object.__setattr__(self, "relation", checked_relation("ApproxDP", relation))
 
     def promises(self) -> Points:

@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Any, Protocol
 import numpy as np
 
 from hush.arrays import Array
-from hush.checks import count, number
+from hush.checks import count
 from hush.curves.pairs.finite import FinitePair, stated_points
 from hush.curves.pairs.pair import Pair
 from hush.curves.pairs.product import Product
@@ -29,9 +29,12 @@ from hush.curves.theorems.shuffling.shuffled import HoeffdingBlanket, Named
 from hush.errors import InvalidParameter
 from hush.mechanisms.leaf import Leaf
 from hush.mechanisms.mechanism import Step
+from hush.mechanisms.stated_epsilon import EpsilonField
 
 if TYPE_CHECKING:
     from hush.mechanisms.local.shuffled import Shuffled
+
+LOCAL_EPSILON = EpsilonField(1e-4, 30)
 
 
 class Source(Protocol):
@@ -92,10 +95,6 @@ class LocalRandomizer(Leaf):
         return Product.of([(self.report(), self.steps(removed, added))])
 
 
-def checked_epsilon(who: str, epsilon: object) -> float:
-    return number(who, "0.0001 <= epsilon <= 30", 1e-4, 30.0, epsilon=epsilon)
-
-
 def checked_choices(who: str, choices: Any) -> int:
     value = count(who, 2, choices=choices)
     if value > 10**6:
@@ -125,29 +124,25 @@ class LocalDP(LocalRandomizer):
     0.05300...
     """
 
-    epsilon_: float
+    epsilon: EpsilonField = LOCAL_EPSILON  # pyright: ignore[reportIncompatibleMethodOverride]
     relation: Relation = field(init=False, default=Relation.REPLACE)
-
-    def __init__(self, epsilon: float) -> None:
-        object.__setattr__(self, "epsilon_", checked_epsilon("LocalDP", epsilon))
-        object.__setattr__(self, "relation", Relation.REPLACE)
 
     @property
     def largest(self) -> float:
-        return self.epsilon_
+        return float(self.epsilon)
 
     def report(self) -> Pair:
-        return stated_points([self.epsilon_], [0.0])
+        return stated_points([self.epsilon], [0.0])
 
     def above(self, people: int) -> Named:
-        return (("clone", clone(self.epsilon_, people)),)
+        return (("clone", clone(self.epsilon, people)),)
 
     def listed(self, people: int) -> Named:
-        return (("blanket, Hoeffding", HoeffdingBlanket(self.epsilon_, people)),)
+        return (("blanket, Hoeffding", HoeffdingBlanket(self.epsilon, people)),)
 
     def below(self, people: int) -> Named:
         """Randomized response among two, everyone else agreeing; among three, everyone else elsewhere."""
-        e = self.epsilon_
+        e = self.epsilon
         low = 1 / (math.exp(e) + 1)
         return (
             ("attained", others_agree(e, 1 - low, low, people)),
@@ -155,7 +150,7 @@ class LocalDP(LocalRandomizer):
         )
 
     def bit(self) -> tuple[float, float]:
-        return 1 / (math.exp(self.epsilon_) + 1), 1 / (1 + math.exp(-self.epsilon_))
+        return 1 / (math.exp(self.epsilon) + 1), 1 / (1 + math.exp(-self.epsilon))
 
     def derivation(self) -> Step:
         return Step(
@@ -163,10 +158,10 @@ class LocalDP(LocalRandomizer):
         )
 
     def __str__(self) -> str:
-        return f"local reports of {self.epsilon_:g}-LDP"
+        return f"local reports of {self.epsilon:g}-LDP"
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, kw_only=True)
 class KaryResponse(LocalRandomizer):
     """k-ary randomized response: the own answer with probability e^eps/(e^eps + k - 1), any other alike.
 
@@ -174,28 +169,26 @@ class KaryResponse(LocalRandomizer):
     Bound(epsilon=0.483651..., delta=1e-06)
     """
 
-    epsilon_: float
-    choices: int
+    epsilon: EpsilonField = LOCAL_EPSILON  # pyright: ignore[reportIncompatibleMethodOverride]
+    choices: int = 2
     relation: Relation = field(init=False, default=Relation.REPLACE)
 
-    def __init__(self, *, epsilon: float, choices: int = 2) -> None:
-        object.__setattr__(self, "epsilon_", checked_epsilon("KaryResponse", epsilon))
-        object.__setattr__(self, "choices", checked_choices("KaryResponse", choices))
-        object.__setattr__(self, "relation", Relation.REPLACE)
+    def __post_init__(self) -> None:
+        object.__setattr__(self, "choices", checked_choices("KaryResponse", self.choices))
 
     @property
     def largest(self) -> float:
-        return self.epsilon_
+        return float(self.epsilon)
 
     @property
     def other(self) -> float:
         """Chance of each answer that is not the own."""
-        return 1 / (math.exp(self.epsilon_) + self.choices - 1)
+        return 1 / (math.exp(self.epsilon) + self.choices - 1)
 
     @property
     def own(self) -> float:
         """Chance of the own answer."""
-        return 1 / (1 + (self.choices - 1) * math.exp(-self.epsilon_))
+        return 1 / (1 + (self.choices - 1) * math.exp(-self.epsilon))
 
     def table(self, symbols: int = 4) -> Array:
         """Probabilities of the first few answers (columns) for the first few values (rows); the rest are alike."""
@@ -203,25 +196,25 @@ class KaryResponse(LocalRandomizer):
         return np.full((size, size), self.other) + (self.own - self.other) * np.eye(size)
 
     def report(self) -> Pair:
-        e, rest = self.epsilon_, (self.choices - 2) * self.other
+        e, rest = float(self.epsilon), (self.choices - 2) * self.other
         if rest == 0:
             return FinitePair(np.array([-e, e]), np.array([self.other, self.own]), lattice=2 * e)
         return FinitePair(np.array([-e, 0.0, e]), np.array([self.other, rest, self.own]), lattice=e)
 
     def above(self, people: int) -> Named:
         if self.choices == 2 and people <= BinaryResponses.MOST:
-            return (("exact", BinaryResponses(self.epsilon_, people)),)
-        blanket = ("blanket", blanket_of_response(self.epsilon_, self.choices, people))
+            return (("exact", BinaryResponses(self.epsilon, people)),)
+        blanket = ("blanket", blanket_of_response(self.epsilon, self.choices, people))
         if self.choices == 2 and people <= ManyBinaryResponses.MOST:
-            return ("all data", ManyBinaryResponses(self.epsilon_, people)), blanket
+            return ("all data", ManyBinaryResponses(self.epsilon, people)), blanket
         return (blanket,)
 
     def listed(self, people: int) -> Named:
-        stronger: Profile = stronger_clone(self.epsilon_, people, self.table())
+        stronger: Profile = stronger_clone(self.epsilon, people, self.table())
         return (("stronger clone", stronger), *super().listed(people))
 
     def below(self, people: int) -> Named:
-        e = self.epsilon_
+        e = self.epsilon
         if self.choices == 2 and people <= BinaryResponses.MOST:
             return (("exact", BinaryResponses(e, people)),)
         agree = ("attained", others_agree(e, self.own, self.other, people))
@@ -252,4 +245,4 @@ class KaryResponse(LocalRandomizer):
         return Step(str(self), "the exact pair of two answers: Warner 1965", "one answer a person")
 
     def __str__(self) -> str:
-        return f"randomized response of each person among {self.choices} with epsilon {self.epsilon_:g}"
+        return f"randomized response of each person among {self.choices} with epsilon {self.epsilon:g}"

@@ -27,18 +27,19 @@ from hush.curves.theorems.shuffling.normal_blanket import NormalBlanket
 from hush.curves.theorems.shuffling.shuffled import Named
 from hush.errors import InvalidParameter
 from hush.mechanisms.local.randomizer import (
+    LOCAL_EPSILON,
     Array,
     LocalRandomizer,
     Source,
     checked_choices,
-    checked_epsilon,
     checked_numbers,
     checked_values,
 )
 from hush.mechanisms.mechanism import Step
+from hush.mechanisms.stated_epsilon import EpsilonField
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, kw_only=True)
 class UnaryEncoding(LocalRandomizer):
     """A value among k as k bits, one of them 1, each bit then randomized (RAPPOR; Wang et al. 2017).
 
@@ -49,32 +50,29 @@ class UnaryEncoding(LocalRandomizer):
     0.1...
     """
 
-    epsilon_: float
+    epsilon: EpsilonField = LOCAL_EPSILON  # pyright: ignore[reportIncompatibleMethodOverride]
     choices: int
-    optimised: bool
+    optimised: bool = True
     relation: Relation = field(init=False, default=Relation.REPLACE)
 
-    def __init__(self, *, epsilon: float, choices: int, optimised: bool = True) -> None:
-        if not isinstance(optimised, bool):
-            raise InvalidParameter("UnaryEncoding", "optimised True or False", optimised=optimised)
-        object.__setattr__(self, "epsilon_", checked_epsilon("UnaryEncoding", epsilon))
-        object.__setattr__(self, "choices", checked_choices("UnaryEncoding", choices))
-        object.__setattr__(self, "optimised", optimised)
-        object.__setattr__(self, "relation", Relation.REPLACE)
+    def __post_init__(self) -> None:
+        if not isinstance(self.optimised, bool):
+            raise InvalidParameter("UnaryEncoding", "optimised True or False", optimised=self.optimised)
+        object.__setattr__(self, "choices", checked_choices("UnaryEncoding", self.choices))
 
     @property
     def largest(self) -> float:
-        return self.epsilon_
+        return float(self.epsilon)
 
     @property
     def keep(self) -> float:
         """Chance that the 1 stays 1."""
-        return 0.5 if self.optimised else 1 / (1 + math.exp(-self.epsilon_ / 2))
+        return 0.5 if self.optimised else 1 / (1 + math.exp(-self.epsilon / 2))
 
     @property
     def flip(self) -> float:
         """Chance that a 0 becomes 1."""
-        return 1 / (math.exp(self.epsilon_ if self.optimised else self.epsilon_ / 2) + 1)
+        return 1 / (math.exp(self.epsilon if self.optimised else self.epsilon / 2) + 1)
 
     @property
     def _bits(self) -> tuple[float, float, float]:
@@ -84,19 +82,19 @@ class UnaryEncoding(LocalRandomizer):
 
     def report(self) -> Pair:
         own, opposite, rest = self._bits
-        e = self.epsilon_
+        e = float(self.epsilon)
         return FinitePair(np.array([-e, 0.0, e]), np.array([opposite, rest, own]), lattice=e)
 
     def above(self, people: int) -> Named:
-        blanket = blanket_of_unary(self.epsilon_, self.choices, self.keep, self.flip, people)
+        blanket = blanket_of_unary(self.epsilon, self.choices, self.keep, self.flip, people)
         return ("blanket", blanket), ("unshuffled", Plain(self.report()))
 
     def below(self, people: int) -> Named:
         own, opposite, _ = self._bits
-        agree = ("attained", others_agree(self.epsilon_, own, opposite, people))
+        agree = ("attained", others_agree(self.epsilon, own, opposite, people))
         if self.choices == 2:
             return (agree,)
-        elsewhere = others_elsewhere(self.epsilon_, self.flip * (1 - self.flip), people, scale=self._scale)
+        elsewhere = others_elsewhere(self.epsilon, self.flip * (1 - self.flip), people, scale=self._scale)
         return agree, ("attained, others elsewhere", elsewhere)
 
     @property
@@ -134,7 +132,7 @@ class UnaryEncoding(LocalRandomizer):
 
     def __str__(self) -> str:
         kind = "optimised" if self.optimised else "symmetric"
-        return f"{kind} unary encoding of each person's value among {self.choices} with epsilon {self.epsilon_:g}"
+        return f"{kind} unary encoding of each person's value among {self.choices} with epsilon {self.epsilon:g}"
 
 
 @dataclass(frozen=True)

@@ -105,9 +105,7 @@ class Kind:
 def _encode(kinds: Mapping[str, Kind], value: object) -> dict[str, object]:
     for name, kind in kinds.items():
         if type(value) is kind.type:
-            # Where a question has the field's name, the attribute ends in an underscore (epsilon_).
-            given = {key: getattr(value, f"{key}_", getattr(value, key)) for key in kind.fields}
-            return {"kind": name} | {key: codec.encode(given[key]) for key, codec in kind.fields.items()}
+            return {"kind": name} | {key: codec.encode(getattr(value, key)) for key, codec in kind.fields.items()}
     raise NotCovered(
         f"{type(value).__name__} has no JSON form; hush.questions.json.mechanisms.tabulated keeps its Rényi curve"
     )
