@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
+from hush.arrays import Array
 from hush.checks import listed, number
 from hush.curves.bound import Bound, delta_of
 from hush.curves.pairs.envelope import Largest
@@ -21,6 +22,7 @@ from hush.curves.renyi.curve import RenyiCurve
 from hush.curves.tradeoff import complement, profile_to_tradeoff
 from hush.errors import InvalidParameter, NotCovered
 from hush.numerics.work import asked, attempt, part
+from hush.randomness.source import Source
 
 if TYPE_CHECKING:
     from hush.mechanisms.schemes.scheme import Scheme
@@ -163,6 +165,31 @@ class Mechanism(ABC):
             f"{self} under random allocation: the pair is known for Gaussian noise, its sensitivity stated for adding "
             "or removing one record. Nearest: hush.Poisson"
         )
+
+    # -- for audits ------------------------------------------------------------------------------------------
+
+    def simulate(self, contributions: Array, source: Source) -> Array:
+        """Outputs of simulated runs, one number or one row per run, with noise made of floats: never for a release.
+
+        One record contributes to the sum, in each run by its own number of units of the sensitivity: 1, 0 where it is
+        not there, 2 where it was drawn twice, -1 for a record of opposite sign. All other records contribute nothing.
+        """
+        raise NotCovered(f"{self}: it states a guarantee, and nothing that could be run")
+
+    @property
+    def other_contribution(self) -> float:
+        """What there is in the neighbouring dataset, where this one's record contributes 1: see `simulate`."""
+        return 0.0
+
+    @property
+    def stated_delta(self) -> float | None:
+        """The delta of the guarantee that it states, where it states just one as (epsilon, delta)."""
+        return None
+
+    @property
+    def stated_mu(self) -> float | None:
+        """The mu of the guarantee that it states, where it states Gaussian DP."""
+        return None
 
     # -- algebra ---------------------------------------------------------------------------------------------
 
@@ -449,6 +476,15 @@ def against_nothing(inner: Mechanism, rate: float, alone: bool) -> tuple[Pair, .
     one = exactly(1)
     up = tuple(pair.mix(rate) for pair in inner.attained(one, NONE, alone))
     return (*up, *(pair.swap().mix(rate).swap() for pair in inner.attained(NONE, one, alone)))
+
+
+def columns(parts: Iterable[Array]) -> Array:
+    """Simulated outputs of several mechanisms, one row per run.
+
+    >>> columns([np.zeros(2), np.ones((2, 2))]).tolist()
+    [[0.0, 1.0, 1.0], [0.0, 1.0, 1.0]]
+    """
+    return np.concatenate([part if part.ndim == 2 else part[:, None] for part in parts], axis=1)
 
 
 def same_relation(who: str, mechanisms: Iterable[Mechanism]) -> Relation:

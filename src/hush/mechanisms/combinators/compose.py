@@ -5,6 +5,9 @@ from __future__ import annotations
 from collections.abc import Callable, Iterable
 from dataclasses import dataclass, field
 
+import numpy as np
+
+from hush.arrays import Array
 from hush.checks import count
 from hush.curves.pairs.envelope import Largest
 from hush.curves.pairs.pair import Pair
@@ -20,6 +23,7 @@ from hush.mechanisms.mechanism import (
     Mechanism,
     Step,
     against_nothing,
+    columns,
     exactly,
     one_replaced,
     replaced_on_a_sample,
@@ -29,6 +33,7 @@ from hush.mechanisms.mechanism import (
     settled,
 )
 from hush.mechanisms.wrapper import Around
+from hush.randomness.source import Source
 
 COMPOSITION = (
     "the product of dominating pairs dominates the composition: Zhu, Dong, Wang 2022, Thm 10; "
@@ -126,6 +131,9 @@ class Repeat(Around):
             (self.inner.derivation(),),
         )
 
+    def simulate(self, contributions: Array, source: Source) -> Array:
+        return columns([self.inner.simulate(contributions, source) for _ in range(self.times)])
+
     def __str__(self) -> str:
         return f"{self.inner}, {self.times} times"
 
@@ -211,6 +219,9 @@ class Sequence(Mechanism):
             tuple(Repeat.of(m, n).derivation() for m, n in self.parts),
         )
 
+    def simulate(self, contributions: Array, source: Source) -> Array:
+        return columns([part.simulate(contributions, source) for part, times in self.parts for _ in range(times)])
+
     def __str__(self) -> str:
         return ", then ".join(str(Repeat.of(m, n)) for m, n in self.parts)
 
@@ -290,6 +301,12 @@ class Parallel(Mechanism):
             "the parts are disjoint, and which part a record is in does not depend on other records",
             tuple(part.derivation() for part in self.parts),
         )
+
+    def simulate(self, contributions: Array, source: Source) -> Array:
+        """The record is in the first part."""
+        nothing = np.zeros(len(contributions))
+        others = [part.simulate(nothing, source) for part in self.parts[1:]]
+        return columns([self.parts[0].simulate(contributions, source), *others])
 
     def __str__(self) -> str:
         return " beside ".join(str(part) for part in self.parts)

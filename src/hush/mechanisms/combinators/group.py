@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass, field
 
+from hush.arrays import Array
 from hush.checks import count
 from hush.curves.pairs.pair import Pair
 from hush.curves.relation import Relation, checked_relation
@@ -11,6 +12,7 @@ from hush.curves.renyi.curve import RenyiCurve
 from hush.errors import InvalidParameter, NotCovered
 from hush.mechanisms.mechanism import Counts, Mechanism, Step, require_child
 from hush.mechanisms.wrapper import Around
+from hush.randomness.source import Source
 
 LARGEST = 10_000
 """Records of a group, also of groups of groups: what is known of one takes memory for each of them."""
@@ -72,6 +74,9 @@ class Group(Around):
             (self.inner.derivation(),),
         )
 
+    def simulate(self, contributions: Array, source: Source) -> Array:
+        return self.inner.simulate(contributions * self.size, source)
+
     def __str__(self) -> str:
         return f"{self.inner}, for groups of {self.size}"
 
@@ -85,6 +90,11 @@ class Under(Around):
 
     def __post_init__(self) -> None:
         require_child("under", self.inner)
+
+    @property
+    def other_contribution(self) -> float:
+        """A record that is replaced by another may push the sum up, and the other one down."""
+        return -1.0
 
     @classmethod
     def of(cls, inner: Mechanism, relation: Relation) -> Mechanism:
@@ -122,6 +132,9 @@ class Under(Around):
             "",
             (self.inner.derivation(),),
         )
+
+    def simulate(self, contributions: Array, source: Source) -> Array:
+        return self.inner.simulate(contributions, source)
 
     def __str__(self) -> str:
         return f"{self.inner} ({self.relation.words})"

@@ -30,6 +30,8 @@ from hush.errors import InvalidParameter
 from hush.mechanisms.leaf import Leaf
 from hush.mechanisms.mechanism import Step
 from hush.mechanisms.stated_epsilon import EpsilonField
+from hush.randomness.float_noise import responses
+from hush.randomness.source import Source as Bits
 
 if TYPE_CHECKING:
     from hush.mechanisms.local.shuffled import Shuffled
@@ -243,6 +245,9 @@ class KaryResponse(LocalRandomizer):
 
     def derivation(self) -> Step:
         return Step(str(self), "the exact pair of two answers: Warner 1965", "one answer a person")
+
+    def simulate(self, contributions: Array, source: Bits) -> Array:
+        return responses(source, (contributions > 0).astype(int), self.choices, self.own)
 
     def __str__(self) -> str:
         return f"randomized response of each person among {self.choices} with epsilon {self.epsilon:g}"

@@ -8,6 +8,7 @@ from dataclasses import dataclass, field
 import numpy as np
 from scipy import special
 
+from hush.arrays import Array
 from hush.checks import number
 from hush.curves.pairs.finite import FinitePair
 from hush.curves.pairs.normal import NormalPair
@@ -28,7 +29,6 @@ from hush.curves.theorems.shuffling.shuffled import Named
 from hush.errors import InvalidParameter
 from hush.mechanisms.local.randomizer import (
     LOCAL_EPSILON,
-    Array,
     LocalRandomizer,
     Source,
     checked_choices,
@@ -37,6 +37,8 @@ from hush.mechanisms.local.randomizer import (
 )
 from hush.mechanisms.mechanism import Step
 from hush.mechanisms.stated_epsilon import EpsilonField
+from hush.randomness.float_noise import laplace, normal, uniform
+from hush.randomness.source import Source as Bits
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -130,6 +132,11 @@ class UnaryEncoding(LocalRandomizer):
             "one value a person",
         )
 
+    def simulate(self, contributions: Array, source: Bits) -> Array:
+        """The two bits in which the values differ."""
+        truth = np.stack([contributions <= 0, contributions > 0], axis=1)
+        return (uniform(source, len(contributions), 2) < np.where(truth, self.keep, self.flip)).astype(float)
+
     def __str__(self) -> str:
         kind = "optimised" if self.optimised else "symmetric"
         return f"{kind} unary encoding of each person's value among {self.choices} with epsilon {self.epsilon:g}"
@@ -192,6 +199,9 @@ class LaplaceReport(LocalRandomizer):
 
     def derivation(self) -> Step:
         return Step(str(self), "two Laplace laws at distance 1: Dwork et al. 2006", "one number in [0, 1] a person")
+
+    def simulate(self, contributions: Array, source: Bits) -> Array:
+        return (contributions > 0) + self.scale * laplace(source, len(contributions))
 
     def __str__(self) -> str:
         return f"each person's number in [0, 1] with Laplace noise of scale {self.scale:g}"
@@ -256,6 +266,9 @@ class GaussianReport(LocalRandomizer):
         return Step(
             str(self), "two normal laws at distance 1: Balle, Wang 2018, Thm 8", "one number in [0, 1] a person"
         )
+
+    def simulate(self, contributions: Array, source: Bits) -> Array:
+        return (contributions > 0) + self.deviation * normal(source, len(contributions))
 
     def __str__(self) -> str:
         return f"each person's number in [0, 1] with Gaussian noise of deviation {self.deviation:g}"

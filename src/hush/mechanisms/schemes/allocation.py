@@ -6,6 +6,7 @@ from dataclasses import dataclass, field
 
 import numpy as np
 
+from hush.arrays import Array
 from hush.checks import count
 from hush.curves.pairs.pair import Pair
 from hush.curves.pairs.product import Product
@@ -31,7 +32,7 @@ class Allocation(Scheme):
     Bound(epsilon=0.1717..., delta=1e-06)
     """
 
-    steps: int
+    steps: int = field()  # else the 1 of Scheme would be its default
     times: int = 1
 
     def __post_init__(self) -> None:
@@ -126,6 +127,9 @@ class Allocated(Mechanism):
             "come from a private count of the data",
             (self.inner.derivation(),),
         )
+
+    def simulate(self, contributions: Array, source: Source) -> Array:
+        return self.scheme.simulate(self.inner, contributions, source)
 
     def __str__(self) -> str:
         return f"{self.inner} on {self.scheme}"

@@ -16,7 +16,7 @@ from hush.curves.pairs.pair import Pair
 from hush.curves.relation import Relation
 from hush.curves.renyi.curve import RenyiCurve
 from hush.errors import InvalidParameter, NotCovered
-from hush.mechanisms.mechanism import NONE, Counts, Mechanism, Step, exactly, require, require_child
+from hush.mechanisms.mechanism import NONE, Counts, Mechanism, Step, columns, exactly, require, require_child
 from hush.randomness.draws import coins, successes
 from hush.randomness.source import Source, source_or_secure
 
@@ -27,6 +27,8 @@ PUBLIC_RATE = "the rate does not come from a private count of the data"
 
 MOST_SAMPLED = 200
 """Records of a group that is sampled one by one."""
+FEW_RECORDS = 10
+"""What a simulation draws from, where any number of records will do."""
 NEGLIGIBLE = 1e-30
 """Numbers of copies less likely than this may be counted as a certain loss."""
 FAINT = 1e-300
@@ -67,6 +69,8 @@ class Scheme(ABC):
 
     population: int | None = None
     """How many records it is accounted for; None where any number will do."""
+    steps: int = 1
+    """Steps that one draw makes: 1, or those of an epoch."""
 
     @property
     def one_sample(self) -> bool:
@@ -100,6 +104,22 @@ class Scheme(ABC):
     @abstractmethod
     def draw(self, population: int, source: Source | None = None) -> Any:
         """Draw from records 0..population-1, with secure randomness unless a source is given."""
+
+    @property
+    def most_drawn(self) -> int:
+        """The place of a record that is drawn as often as any."""
+        return 0
+
+    def simulate(self, inner: Mechanism, contributions: Array, source: Source) -> Array:
+        """Outputs of the mechanism on samples drawn so, the record with these contributions being drawn most."""
+        population = self.population or self.places or (FEW_RECORDS if self.one_sample else self.steps)
+        taken = np.zeros((len(contributions), self.steps))
+        for run in range(len(contributions)):
+            drawn = self.draw(population, source)
+            batches = [drawn] if self.one_sample else drawn
+            taken[run] = [np.count_nonzero(batch == self.most_drawn) for batch in batches]
+        outputs = [inner.simulate(contributions * taken[:, step], source) for step in range(self.steps)]
+        return outputs[0] if self.one_sample else columns(outputs)
 
 
 class OneSample(Scheme):
@@ -230,6 +250,9 @@ class Sampled(Mechanism):
         theorem, assumes = self.scheme.theorem(self.relation)
         return Step(f"on a sample: {self.scheme}", theorem, assumes, (self.inner.derivation(),))
 
+    def simulate(self, contributions: Array, source: Source) -> Array:
+        return self.scheme.simulate(self.inner, contributions, source)
+
     def __str__(self) -> str:
         return f"{self.inner} on {self.scheme}"
 
@@ -347,6 +370,10 @@ class UnequalPoisson(OneSample):
     @property
     def places(self) -> int | None:
         return len(self.rates)
+
+    @property
+    def most_drawn(self) -> int:
+        return int(np.argmax(self.rates))
 
     @property
     def largest(self) -> Poisson:

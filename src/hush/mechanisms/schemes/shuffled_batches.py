@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Callable
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import TypeVar
 
 import numpy as np
@@ -44,7 +44,7 @@ class ShuffledBatches(OneSample):
     0.9542...
     """
 
-    steps: int
+    steps: int = field()  # else the 1 of Scheme would be its default
     keeps_curve = True
 
     def __post_init__(self) -> None:
@@ -160,6 +160,7 @@ class Revealed(OneSample):
         if isinstance(self.scheme, Revealed):
             object.__setattr__(self, "scheme", self.scheme.scheme)
         object.__setattr__(self, "population", self.scheme.population)
+        object.__setattr__(self, "steps", self.scheme.steps)
 
     @property
     def one_sample(self) -> bool:
@@ -172,6 +173,10 @@ class Revealed(OneSample):
     @property
     def places(self) -> int | None:
         return self.scheme.places
+
+    @property
+    def most_drawn(self) -> int:
+        return self.scheme.most_drawn
 
     @property
     def expected_rate(self) -> float | None:
