@@ -241,7 +241,7 @@ def sensitivity_over(divisor: int, kind: type) -> Callable[[Patch], None]:
 
 def float_noise(patch: Patch) -> None:
     """Laplace noise made of floats, added in floats."""
-    from hush.auditing.simulation import laplace
+    from hush.randomness.float_noise import laplace
     from hush.releases.noise import noisy_query
 
     exact = noisy_query.add_laplace

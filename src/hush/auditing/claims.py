@@ -11,7 +11,6 @@ from hush.arrays import Array
 from hush.checks import delta_in_range
 from hush.curves.tradeoff import profile_to_tradeoff, profile_to_tradeoff_curve
 from hush.errors import InvalidParameter, NotCovered
-from hush.mechanisms.leaves.stated import ApproxDP, GaussianDP, PureDP
 from hush.mechanisms.mechanism import Mechanism, require
 
 
@@ -37,12 +36,9 @@ class Claim:
         mechanism = claim.mechanism if isinstance(claim, Claim) else require("An audit", claim)
         if isinstance(claim, Claim) and delta is None:
             return claim
-        if isinstance(mechanism, GaussianDP) and delta is None:
-            return cls(mechanism, "mu", mechanism.mu, 0.0)
-        if isinstance(mechanism, PureDP) and delta is None:
-            delta = 0.0
-        if isinstance(mechanism, ApproxDP) and delta is None and len(mechanism.points) == 1:
-            delta = mechanism.points[0][1]
+        if delta is None and mechanism.stated_mu is not None:
+            return cls(mechanism, "mu", mechanism.stated_mu, 0.0)
+        delta = mechanism.stated_delta if delta is None else delta
         if delta is None:
             raise InvalidParameter("An audit", "delta= for a claim that states none", delta=None)
         delta = delta_in_range("An audit", delta)

@@ -7,9 +7,9 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from hush.auditing.simulation import laplace, normal, uniform
 from hush.checks import count, number
 from hush.randomness.draws import coins, integers, order
+from hush.randomness.float_noise import laplace, normal, uniform
 from hush.randomness.source import Source, source_or_secure
 
 
