@@ -413,7 +413,9 @@ def delta_of_one_run_forgotten(patch: Patch) -> None:
     from hush.auditing.canaries import chances_of_guesses
 
     chance = chances_of_guesses.chance_of_right
-    patch.setattr(chances_of_guesses, "chance_of_right", lambda *a, epsilon, delta: chance(*a, epsilon=epsilon, delta=0.0))
+    patch.setattr(
+        chances_of_guesses, "chance_of_right", lambda *a, epsilon, delta: chance(*a, epsilon=epsilon, delta=0.0)
+    )
 
 
 def delta_of_all_numbers_forgotten(patch: Patch) -> None:

@@ -68,7 +68,7 @@ def from_gradients(
     """A training record from the gradient of a linear layer with a bias (Zhu, Liu, Han 2019; Geiping et al. 2020).
 
     The gradient of the weights is the record times that of the bias, so their ratio is the record itself; clipped and
-    with Gaussian noise of this multiplier it is not. A coordinate is recovered if the guess is off by less than a tenth.
+    with Gaussian noise of this multiplier it is not. A guess within a tenth of a coordinate has recovered it.
 
     >>> import hush
     >>> shown = from_gradients(source=hush.SeededSource(1))
