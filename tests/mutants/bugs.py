@@ -232,7 +232,7 @@ def sensitivity_over(divisor: int, kind: type) -> Callable[[Patch], None]:
 
 def float_noise(patch: Patch) -> None:
     """Laplace noise made of floats, added in floats."""
-    from hush.auditing.simulation import laplace
+    from hush.randomness.float_noise import laplace
     from hush.releases.noise import noisy_query
 
     exact = noisy_query.add_laplace
@@ -403,17 +403,19 @@ def ties_in_order_of_the_file(patch: Patch) -> None:
 def delta_of_one_run_forgotten(patch: Patch) -> None:
     from hush.auditing.canaries import chances_of_guesses
 
-    chance = chances_of_guesses.chance_of
-    patch.setattr(chances_of_guesses, "chance_of", lambda *a, epsilon, delta: chance(*a, epsilon=epsilon, delta=0.0))
+    chance = chances_of_guesses.chance_of_right
+    patch.setattr(
+        chances_of_guesses, "chance_of_right", lambda *a, epsilon, delta: chance(*a, epsilon=epsilon, delta=0.0)
+    )
 
 
 def delta_of_all_numbers_forgotten(patch: Patch) -> None:
-    patch.setattr("hush.auditing.canaries.random_walk.GuessWalk.leak", lambda self, epsilon: 0.0)
+    patch.setattr("hush.auditing.canaries.random_walk.WalkTest.leak", lambda self, epsilon: 0.0)
 
 
 def numbers_of_guesses_not_paid_for(patch: Patch) -> None:
     """Only the number that says most is counted, as if it had been the only one."""
-    walk = import_module("hush.auditing.canaries.random_walk").GuessWalk
+    walk = import_module("hush.auditing.canaries.random_walk").WalkTest
     patch.setattr(walk, "chance", lambda self, wrong, low, high: float(np.min(self.local(wrong, high))))
 
 

@@ -1,4 +1,4 @@
-"""What is claimed: a mechanism, and the parameter of it that an audit bounds from below."""
+"""What is claimed: a mechanism, and its parameter that an audit bounds from below."""
 
 from __future__ import annotations
 
@@ -11,8 +11,10 @@ from hush.arrays import Array
 from hush.checks import delta_in_range
 from hush.curves.tradeoff import profile_to_tradeoff, profile_to_tradeoff_curve
 from hush.errors import InvalidParameter
-from hush.mechanisms.leaves.stated import ApproxDP, GaussianDP, PureDP
 from hush.mechanisms.mechanism import Mechanism, require
+
+ROUNDED = 1e-9
+"""Slack for the rounding of a certified curve, so that it alone refutes no claim."""
 
 
 @dataclass(frozen=True)
@@ -33,26 +35,23 @@ class Claim:
 
     @classmethod
     def of(cls, claim: object, delta: float | None = None) -> Claim:
-        """The number that a mechanism promises: the delta is its own where it states one, else it must be given."""
+        """The number that a mechanism promises, at the delta that it states itself or else at the given one."""
         mechanism = claim.mechanism if isinstance(claim, Claim) else require("An audit", claim)
         if isinstance(claim, Claim) and delta is None:
             return claim
-        if isinstance(mechanism, GaussianDP) and delta is None:
-            return cls(mechanism, "mu", mechanism.mu, 0.0)
-        if isinstance(mechanism, PureDP) and delta is None:
-            delta = 0.0
-        if isinstance(mechanism, ApproxDP) and delta is None and len(mechanism.points) == 1:
-            delta = mechanism.points[0][1]
+        if delta is None and mechanism.stated_mu is not None:
+            return cls(mechanism, "mu", mechanism.stated_mu, 0.0)
+        delta = mechanism.stated_delta if delta is None else delta
         if delta is None:
             raise InvalidParameter("An audit", "delta= for a claim that states none", delta=None)
         delta = delta_in_range("An audit", delta)
         return cls(mechanism, "epsilon", mechanism.epsilon(delta=delta).upper, delta)
 
-    def bound(self, true_positive: Array, false_positive: Array) -> Array:
-        """The least parameter with which an attacker can have these error rates; 0 where any can.
+    def bound(self, true_positive: Array | float, false_positive: Array | float) -> Array:
+        """The least parameter with which an attacker can have these rates; 0 where any allows them.
 
-        One statement, p >= true_positive and q <= false_positive, speaks of both directions: the event, more likely
-        with the record, and its complement, more likely without.
+        One statement, p >= true_positive and q <= false_positive, speaks of both directions: of the event, which is
+        more likely with the record, and of its complement, which is more likely without.
 
         >>> import hush
         >>> float(Claim.of(hush.PureDP(1.0)).bound(0.9, 0.3).round(4))
@@ -72,7 +71,7 @@ class Claim:
     def allows(self, limits: tuple[tuple[float, float], ...]) -> bool:
         """Whether the certified trade-off curve has room for one of the (false positive, true positive) rates."""
         rates, found = np.array(limits).T
-        return bool(np.any(1 - found >= self._least(rates) - 1e-9))
+        return bool(np.any(1 - found >= self._least(rates) - ROUNDED))
 
     def _least(self, rates: Array) -> Array:
         """Lower bounds on the false negative rates at these false positive rates, one pass over each profile."""

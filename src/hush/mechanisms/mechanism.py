@@ -26,6 +26,7 @@ from hush.mechanisms.neighbours import ADDED, REMOVED, REPLACED, Neighbours
 from hush.mechanisms.schemes.scheme import Scheme
 from hush.mechanisms.traits import Scope, Special, Step
 from hush.numerics.work import asked, part
+from hush.randomness.source import Source
 
 FIRST = 0.65
 """Share of the work for all directions but the last: what the first makes often serves the next, too."""
@@ -171,6 +172,31 @@ class Mechanism(ABC):
     def __dir__(self) -> list[str]:
         own = {field.name for field in fields(self)} if is_dataclass(self) else set()
         return sorted(name for name in super().__dir__() if name.startswith("_") or name in SHOWN or name in own)
+
+    # -- for audits ------------------------------------------------------------------------------------------
+
+    def simulate(self, contributions: Array, source: Source) -> Array:
+        """Outputs of simulated runs, one number or one row per run, with noise made of floats: never for a release.
+
+        One record contributes to the sum, in each run by its own number of units of the sensitivity: 1, 0 where it is
+        not there, 2 where it was drawn twice, -1 for a record of opposite sign. All other records contribute nothing.
+        """
+        raise NotCovered(f"{self}: it states a guarantee, and nothing that could be run")
+
+    @property
+    def other_contribution(self) -> float:
+        """What there is in the neighbouring dataset, where this one's record contributes 1: see `simulate`."""
+        return 0.0
+
+    @property
+    def stated_delta(self) -> float | None:
+        """The delta of the guarantee that it states, where it states just one as (epsilon, delta)."""
+        return None
+
+    @property
+    def stated_mu(self) -> float | None:
+        """The mu of the guarantee that it states, where it states Gaussian DP."""
+        return None
 
     # -- algebra ---------------------------------------------------------------------------------------------
 

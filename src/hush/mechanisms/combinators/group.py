@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass, field, replace
 
+from hush.arrays import Array
 from hush.checks import count
 from hush.curves.relation import Relation, checked_relation
 from hush.errors import InvalidParameter, NotCovered
@@ -11,6 +12,7 @@ from hush.mechanisms.evidence import Evidence
 from hush.mechanisms.mechanism import ALGEBRA, Mechanism, require_child
 from hush.mechanisms.neighbours import Counts, Neighbours
 from hush.mechanisms.traits import Scope, Special, Step
+from hush.randomness.source import Source
 
 LARGEST = 10_000
 """Records of a group, also of groups of groups: what is known of one takes memory for each of them."""
@@ -72,6 +74,9 @@ class Group(Mechanism):
             (self.inner.derivation(),),
         )
 
+    def simulate(self, contributions: Array, source: Source) -> Array:
+        return self.inner.simulate(contributions * self.size, source)
+
     def __str__(self) -> str:
         return f"{self.inner}, for groups of {self.size}"
 
@@ -91,6 +96,11 @@ class Under(Mechanism):
                 "a guarantee for replace-one says nothing about adding or removing a record: "
                 "state the noise under ADD_REMOVE"
             )
+
+    @property
+    def other_contribution(self) -> float:
+        """A record that is replaced by another may push the sum up, and the other one down."""
+        return -1.0
 
     @classmethod
     def of(cls, inner: Mechanism, relation: Relation) -> Mechanism:
@@ -118,6 +128,9 @@ class Under(Mechanism):
             "",
             (self.inner.derivation(),),
         )
+
+    def simulate(self, contributions: Array, source: Source) -> Array:
+        return self.inner.simulate(contributions, source)
 
     def __str__(self) -> str:
         return f"{self.inner} ({self.relation.words})"

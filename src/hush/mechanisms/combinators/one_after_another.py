@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Iterable
 from dataclasses import dataclass, field
 
+from hush.arrays import Array
 from hush.checks import count
 from hush.curves.pairs.pair import Pair
 from hush.curves.relation import Relation
@@ -22,7 +23,9 @@ from hush.mechanisms.mechanism import (
     same_relation,
 )
 from hush.mechanisms.neighbours import ADDED, REMOVED, Neighbours
+from hush.mechanisms.outputs import columns
 from hush.mechanisms.traits import Special, Step
+from hush.randomness.source import Source
 
 COMPOSITION = (
     "the product of dominating pairs dominates the composition: Zhu, Dong, Wang 2022, Thm 10; "
@@ -121,6 +124,9 @@ class Repeat(Composition):
             (self.inner.derivation(),),
         )
 
+    def simulate(self, contributions: Array, source: Source) -> Array:
+        return columns([self.inner.simulate(contributions, source) for _ in range(self.times)])
+
     def __str__(self) -> str:
         return f"{self.inner}, {self.times} times"
 
@@ -182,6 +188,9 @@ class Sequence(Composition):
             "all parameters are fixed in advance",
             tuple(Repeat.of(m, n).derivation() for m, n in self.parts),
         )
+
+    def simulate(self, contributions: Array, source: Source) -> Array:
+        return columns([part.simulate(contributions, source) for part, times in self.parts for _ in range(times)])
 
     def __str__(self) -> str:
         return ", then ".join(str(Repeat.of(m, n)) for m, n in self.parts)

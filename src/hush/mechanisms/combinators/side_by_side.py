@@ -5,6 +5,9 @@ from __future__ import annotations
 from collections.abc import Callable, Iterable
 from dataclasses import dataclass, field
 
+import numpy as np
+
+from hush.arrays import Array
 from hush.curves.pairs.pair import Pair
 from hush.curves.pairs.pointwise import Largest
 from hush.curves.relation import Relation
@@ -13,7 +16,9 @@ from hush.errors import NotCovered
 from hush.mechanisms.evidence import Evidence, chosen
 from hush.mechanisms.mechanism import ALGEBRA, Mechanism, require, require_child, same_relation
 from hush.mechanisms.neighbours import NONE, Neighbours
+from hush.mechanisms.outputs import columns
 from hush.mechanisms.traits import Step
+from hush.randomness.source import Source
 
 Ask = Callable[[Mechanism, Neighbours, bool], tuple[Pair, ...]]
 """Pairs of a part, for what changes in it, alone or not."""
@@ -82,6 +87,12 @@ class Parallel(Mechanism):
             "the parts are disjoint, and which part a record is in does not depend on other records",
             tuple(part.derivation() for part in self.parts),
         )
+
+    def simulate(self, contributions: Array, source: Source) -> Array:
+        """The record is in the first part."""
+        nothing = np.zeros(len(contributions))
+        others = [part.simulate(nothing, source) for part in self.parts[1:]]
+        return columns([self.parts[0].simulate(contributions, source), *others])
 
     def __str__(self) -> str:
         return " beside ".join(str(part) for part in self.parts)

@@ -3,8 +3,12 @@
 from __future__ import annotations
 
 import math
+from collections.abc import Sequence
 from dataclasses import dataclass, field, replace
 
+import numpy as np
+
+from hush.arrays import Array
 from hush.checks import count, number
 from hush.curves.interval import Interval
 from hush.curves.pairs.pair import Pair
@@ -15,6 +19,8 @@ from hush.mechanisms.last_iterate.iteration import ONLY_LAST, THEOREM, LastItera
 from hush.mechanisms.leaf import IN_ORDER
 from hush.mechanisms.traits import Scope, Step
 from hush.numerics.laws.law import UNIT
+from hush.randomness.float_noise import normal
+from hush.randomness.source import Source
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -93,6 +99,19 @@ class GradientDescent(LastIterate):
         """How much a step shrinks distances on the loss of the least curvature, rounded up."""
         return self.step_size * self.loss.strong_convexity * (1 + 2 * UNIT)
 
+    def path(self, moved: Sequence[float], contributions: Array, source: Source) -> list[Array]:
+        """Where simulated runs are after each step: see `simulate`.
+
+        The loss is a quadratic of the stated curvature, and step t moves its linear term by moved[t] times what the
+        record contributes.
+        """
+        places = [np.zeros(len(contributions))]
+        for shift in moved:
+            gradient = self.loss.strong_convexity * places[-1] - contributions * shift
+            noise = self.noise * normal(source, len(contributions))
+            places.append(places[-1] - self.step_size * (gradient + noise))
+        return places[1:]
+
 
 @dataclass(frozen=True, kw_only=True)
 class NoisyGradientDescent(GradientDescent):
@@ -151,11 +170,21 @@ class NoisyGradientDescent(GradientDescent):
     def derivation(self) -> Step:
         return Step(str(self), THEOREM, f"{self.loss.words}; {_projection(self.diameter)}; {ONLY_LAST}")
 
+    def simulate(self, contributions: Array, source: Source) -> Array:
+        """The record takes part in every step."""
+        _refuse_projection(self, self.diameter)
+        return self.path([self.loss.moved / self.records] * self.iterations, contributions, source)[-1]
+
     def __str__(self) -> str:
         return (
             f"the last iterate of noisy gradient descent on {self.records} records: {self.iterations} steps of size "
             f"{self.step_size:g}, noise {self.noise:g} on the mean gradient"
         )
+
+
+def _refuse_projection(run: GradientDescent, diameter: float) -> None:
+    if diameter < math.inf:
+        raise NotCovered(f"{run}: runs are simulated without a projection")
 
 
 def _projection(diameter: float) -> str:
@@ -226,6 +255,12 @@ class CyclicGradientDescent(GradientDescent):
     def derivation(self) -> Step:
         assumed = f"{self.loss.words}; {_projection(self.diameter)}; batches are fixed without regard to the data"
         return Step(str(self), f"{THEOREM}; a record of the last batch is the worst", f"{assumed}; {ONLY_LAST}")
+
+    def simulate(self, contributions: Array, source: Source) -> Array:
+        """The record is in the last batch of every epoch."""
+        _refuse_projection(self, self.diameter)
+        epoch = [0.0] * (self.batches - 1) + [self.loss.moved / self.batch_size]
+        return self.path(epoch * self.epochs, contributions, source)[-1]
 
     def __str__(self) -> str:
         return (

@@ -11,6 +11,7 @@ from typing import Any
 
 import numpy as np
 
+from hush.arrays import Array
 from hush.checks import number
 from hush.curves.interval import Interval
 from hush.curves.pairs.normal import NormalPair
@@ -26,6 +27,8 @@ from hush.mechanisms.mechanism import Mechanism
 from hush.mechanisms.neighbours import Neighbours
 from hush.mechanisms.traits import Step
 from hush.numerics.laws.law import UNIT
+from hush.randomness.float_noise import normal
+from hush.randomness.source import Source
 
 ONLY_LAST = "only the last iterate is released, and nothing that was computed on the way"
 THEOREM = (
@@ -153,6 +156,12 @@ class NoisyIteration(LastIterate):
             f"the maps differ by at most the stated sensitivities when you {self.relation.words}, contract as stated, "
             f"and have fresh Gaussian noise; {ONLY_LAST}",
         )
+
+    def simulate(self, contributions: Array, source: Source) -> Array:
+        place = np.zeros(len(contributions))
+        for moved, deviation, shrink in zip(self.sensitivities, self.deviations, self.contractions, strict=True):
+            place = shrink * place + moved * contributions + deviation * normal(source, len(contributions))
+        return place
 
     def __str__(self) -> str:
         return f"the last iterate of a contractive noisy iteration of {self.length()} steps"

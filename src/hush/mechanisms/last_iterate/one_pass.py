@@ -6,6 +6,9 @@ import math
 from dataclasses import dataclass, field, replace
 from typing import ClassVar
 
+import numpy as np
+
+from hush.arrays import Array
 from hush.checks import count
 from hush.curves.bound import Bound
 from hush.curves.interval import Interval
@@ -24,6 +27,8 @@ from hush.mechanisms.leaf import IN_ORDER, Leaf
 from hush.mechanisms.mechanism import Mechanism
 from hush.mechanisms.neighbours import Neighbours
 from hush.mechanisms.traits import Scope, Step
+from hush.randomness.float_noise import uniform
+from hush.randomness.source import Source
 
 RECORD_BY_RECORD = "Feldman, Mironov, Talwar, Thakurta 2018, Thm 23 (a Gaussian pair: Bok, Su, Altschuler 2024, Sec. 3)"
 
@@ -103,6 +108,10 @@ class OnePassGradientDescent(GradientDescent):
         assumed = f"{self.loss.words}; the order of the records and the start do not depend on the data; {ONLY_LAST}"
         return Step(str(self), f"{RECORD_BY_RECORD}; for everyone the last record counts, which gains nothing", assumed)
 
+    def simulate(self, contributions: Array, source: Source) -> Array:
+        """The record is the last one, which no later noise hides."""
+        return self.path([0.0] * (self.records - 1) + [self.loss.moved], contributions, source)[-1]
+
     def __str__(self) -> str:
         return (
             f"the last iterate of one noisy pass over {self.records} records, one a step of size {self.step_size:g}, "
@@ -168,6 +177,13 @@ class RandomStop(Leaf):
             "the number of steps is uniform on 1 to n and does not depend on the data",
             (self.run.derivation(),),
         )
+
+    def simulate(self, contributions: Array, source: Source) -> Array:
+        """The record is the first one, which every run sees; the stop is published."""
+        moved = [self.run.loss.moved] + [0.0] * (self.run.records - 1)
+        places = np.array(self.run.path(moved, contributions, source))
+        stops = np.minimum((uniform(source, len(contributions)) * len(places)).astype(int), len(places) - 1)
+        return np.column_stack([stops, places[stops, np.arange(len(contributions))]])
 
     def __str__(self) -> str:
         return f"{self.run}, ended at random"

@@ -7,6 +7,10 @@ from abc import abstractmethod
 from dataclasses import dataclass
 from typing import ClassVar
 
+import numpy as np
+from scipy import special
+
+from hush.arrays import Array
 from hush.checks import count, number
 from hush.curves.pairs.finite import FinitePair, stated_points
 from hush.curves.pairs.pair import Pair
@@ -22,6 +26,8 @@ from hush.mechanisms.mechanism import against_nothing
 from hush.mechanisms.neighbours import Neighbours, settled
 from hush.mechanisms.stated_epsilon import EpsilonField
 from hush.mechanisms.traits import Step
+from hush.randomness.float_noise import responses, uniform
+from hush.randomness.source import Source
 
 EPSILON = EpsilonField(0, 500, low_open=True)
 
@@ -79,8 +85,6 @@ class RandomizedResponse(Leaf):
 
     def at(self, removed: int, added: int) -> Pair:
         """Answers other than the two true ones are alike under both, at loss 0."""
-        import numpy as np
-
         e = float(self.epsilon)
         total = 1 + (self.choices - 1) * math.exp(-e)
         high, low = 1 / total, math.exp(-e) / total
@@ -102,6 +106,10 @@ class RandomizedResponse(Leaf):
             "the exact pair of the two answers: Warner 1965; Kairouz, Oh, Viswanath 2015",
             f"one answer, which may change at will when you {self.relation.words}",
         )
+
+    def simulate(self, contributions: Array, source: Source) -> Array:
+        own = 1 / (1 + (self.choices - 1) * math.exp(-self.epsilon))
+        return responses(source, (contributions > 0).astype(int), self.choices, own)
 
     def __str__(self) -> str:
         return f"randomized response among {self.choices} with epsilon {self.epsilon:g}"
@@ -178,6 +186,11 @@ class Exponential(BoundedRange):
             f"utility sensitivity 1 when you {self.relation.words}, weights exp(epsilon * utility / 2)",
         )
 
+    def simulate(self, contributions: Array, source: Source) -> Array:
+        """Two options, the record being for the one and against the other."""
+        chance = special.expit(self.epsilon * (contributions - 0.5))
+        return (uniform(source, len(contributions)) < chance).astype(int)
+
     def __str__(self) -> str:
         return f"exponential mechanism with epsilon {self.epsilon:g}"
 
@@ -218,6 +231,12 @@ class ReportNoisyMax(BoundedRange):
             "Gumbel noise makes it the exponential mechanism; bounded range: Dong, Durfee, Rogers 2020, Lemma 3.1",
             f"score sensitivity 1 when you {self.relation.words}; {moves}; only the index is released",
         )
+
+    def simulate(self, contributions: Array, source: Source) -> Array:
+        """Two scores, of which the record raises one and, where it may, lowers the other."""
+        gumbel = -self.scale * np.log(-np.log(uniform(source, 2, len(contributions))))
+        against = 0.0 if self.monotone else contributions
+        return (gumbel[0] + contributions > gumbel[1] - against).astype(int)
 
     def __str__(self) -> str:
         return f"report noisy max with Gumbel noise of scale {self.scale:g}"

@@ -8,6 +8,7 @@ from typing import ClassVar
 
 import numpy as np
 
+from hush.arrays import Array
 from hush.checks import count, number
 from hush.curves.pairs.finite import FinitePair
 from hush.curves.pairs.normal import NormalPair
@@ -19,6 +20,8 @@ from hush.errors import InvalidParameter, NotCovered
 from hush.mechanisms.leaf import Leaf
 from hush.mechanisms.neighbours import Counts, Neighbours
 from hush.mechanisms.traits import Special, Step
+from hush.randomness.float_noise import from_masses, laplace, normal, uniform
+from hush.randomness.source import Source
 
 
 def _sides(leaf: Leaf, neighbours: Neighbours, unit: float) -> tuple[dict[float, float], dict[float, float]]:
@@ -79,6 +82,9 @@ class Gaussian(Leaf):
             f"L2 sensitivity 1 when you {self.relation.words}",
         )
 
+    def simulate(self, contributions: Array, source: Source) -> Array:
+        return contributions + self.noise_multiplier * normal(source, len(contributions))
+
     def __str__(self) -> str:
         return f"Gaussian noise of multiplier {self.noise_multiplier:g}"
 
@@ -131,6 +137,9 @@ class Laplace(Leaf):
             f"L1 sensitivity 1 when you {self.relation.words}",
         )
 
+    def simulate(self, contributions: Array, source: Source) -> Array:
+        return contributions + self.scale * laplace(source, len(contributions))
+
     def __str__(self) -> str:
         return f"Laplace noise of scale {self.scale:g}"
 
@@ -173,6 +182,12 @@ class DiscreteGaussian(Leaf):
             "the exact pair of two shifted discrete Gaussians: Canonne, Kamath, Steinke 2020, Thm 7",
             f"one integer that moves by at most {self.sensitivity} when you {self.relation.words}",
         )
+
+    def simulate(self, contributions: Array, source: Source) -> Array:
+        reach = math.ceil(12 * self.sigma) + 12
+        values = np.arange(-reach, reach + 1)
+        masses = np.exp(-0.5 * (values / self.sigma) ** 2)
+        return contributions * self.sensitivity + from_masses(source, values, masses, len(contributions))
 
     def __str__(self) -> str:
         return f"discrete Gaussian noise of sigma {self.sigma:g} on an integer of sensitivity {self.sensitivity}"
@@ -236,6 +251,10 @@ class DiscreteLaplace(Leaf):
             "the exact pair of two shifted geometric laws: Ghosh, Roughgarden, Sundararajan 2012",
             f"one integer that moves by at most {self.sensitivity} when you {self.relation.words}",
         )
+
+    def simulate(self, contributions: Array, source: Source) -> Array:
+        up, down = np.floor(-np.log(uniform(source, 2, len(contributions))) * self.scale)
+        return contributions * self.sensitivity + up - down
 
     def __str__(self) -> str:
         return f"discrete Laplace noise of scale {self.scale:g} on an integer of sensitivity {self.sensitivity}"

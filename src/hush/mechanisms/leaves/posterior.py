@@ -8,6 +8,7 @@ from dataclasses import dataclass, field
 from typing import ClassVar
 
 import numpy as np
+from scipy import special
 
 from hush.arrays import Array
 from hush.checks import count, number, positive
@@ -22,6 +23,8 @@ from hush.mechanisms.leaf import Leaf
 from hush.mechanisms.leaves.stated import CurveLeaf, RenyiDP
 from hush.mechanisms.mechanism import Mechanism
 from hush.mechanisms.traits import Scope, Step
+from hush.randomness.float_noise import normal, uniform
+from hush.randomness.source import Source
 
 FAMILY = "the divergence of two members of an exponential family: Geumlek, Song, Chaudhuri 2017, Prop. 4"
 
@@ -103,6 +106,12 @@ class BetaPosterior(CurveLeaf):
             str(self), FAMILY, "the number of flips is public, and one draw is released when you replace a flip"
         )
 
+    def simulate(self, contributions: Array, source: Source) -> Array:
+        """All flips but one are tails."""
+        heads = self.heads + contributions
+        tails = self.tails + self.flips - contributions
+        return special.betaincinv(heads, tails, uniform(source, len(contributions)))
+
     def __str__(self) -> str:
         return f"a posterior draw of a coin's bias after {self.flips} flips, prior Beta({self.heads:g}, {self.tails:g})"
 
@@ -161,6 +170,9 @@ class GaussianPosterior(Leaf):
             FAMILY + "; here two normals of one deviation",
             "the number of values is public, and one draw is released when you replace a value",
         )
+
+    def simulate(self, contributions: Array, source: Source) -> Array:
+        return self.distance * contributions + normal(source, len(contributions))
 
     def __str__(self) -> str:
         return f"a posterior draw of a normal mean after {self.records} values of range {self.data_range:g}"

@@ -8,6 +8,7 @@ from typing import ClassVar
 
 import numpy as np
 from numpy.lib.stride_tricks import sliding_window_view
+from scipy import special
 
 from hush.arrays import Array
 from hush.checks import count, number
@@ -23,6 +24,8 @@ from hush.mechanisms.neighbours import Neighbours
 from hush.mechanisms.traits import Step
 from hush.numerics.special.skellam_law import log_masses, log_ratios
 from hush.numerics.work import remembered, room
+from hush.randomness.float_noise import from_masses
+from hush.randomness.source import Source
 
 CUT = 1e-290
 """Mass beyond the table is charged as if it revealed everything; deltas as small as this get no lower bound."""
@@ -84,6 +87,12 @@ class Skellam(Leaf):
             "Kairouz, Liu 2021, Thm 3.5",
             f"one integer that moves by at most {self.sensitivity} when you {self.relation.words}",
         )
+
+    def simulate(self, contributions: Array, source: Source) -> Array:
+        reach = math.ceil(12 * math.sqrt(self.variance)) + 30
+        values = np.arange(-reach, reach + 1)
+        masses = special.ive(np.abs(values), self.variance)
+        return contributions * self.sensitivity + from_masses(source, values, masses, len(contributions))
 
     def __str__(self) -> str:
         return f"Skellam noise of variance {self.variance:g} on an integer of sensitivity {self.sensitivity}"

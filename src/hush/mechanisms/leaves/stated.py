@@ -58,6 +58,10 @@ class PureDP(Promised):
             self.reason,
         )
 
+    @property
+    def stated_delta(self) -> float | None:
+        return 0.0
+
     def __str__(self) -> str:
         return f"a stated guarantee of {self.epsilon:g}-DP"
 
@@ -112,6 +116,10 @@ class ApproxDP(Promised):
             self.reason,
         )
 
+    @property
+    def stated_delta(self) -> float | None:
+        return self.points[0][1] if len(self.points) == 1 else None
+
     def __str__(self) -> str:
         if len(self.points) == 1:
             return f"a stated guarantee of ({self.points[0][0]:g}, {self.points[0][1]:g})-DP"
@@ -143,6 +151,10 @@ class GaussianDP(Leaf):
             "Gaussian DP and its groups: Dong, Roth, Su 2022, Thms 2.7 and 2.14",
             AS_STATED,
         )
+
+    @property
+    def stated_mu(self) -> float | None:
+        return self.mu
 
     def __str__(self) -> str:
         return f"a stated guarantee of {self.mu:g}-GDP"

@@ -31,6 +31,7 @@ from hush.mechanisms.leaf import Leaf
 from hush.mechanisms.stated_epsilon import EpsilonField
 from hush.mechanisms.traits import Scope, Step
 from hush.randomness.draws import integers, tosses
+from hush.randomness.float_noise import responses
 from hush.randomness.source import Source, source_or_secure
 
 if TYPE_CHECKING:
@@ -256,6 +257,9 @@ class KaryResponse(LocalRandomizer):
 
     def derivation(self) -> Step:
         return Step(str(self), "the exact pair of two answers: Warner 1965", "one answer per person")
+
+    def simulate(self, contributions: Array, source: Source) -> Array:
+        return responses(source, (contributions > 0).astype(int), self.choices, self.own)
 
     def __str__(self) -> str:
         return f"randomized response of each person among {self.choices} with epsilon {self.epsilon:g}"

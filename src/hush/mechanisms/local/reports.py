@@ -41,6 +41,7 @@ from hush.mechanisms.traits import Step
 from hush.randomness.additive import add_gaussian, add_laplace
 from hush.randomness.binary_grid import BinaryGrid
 from hush.randomness.draws import tosses
+from hush.randomness.float_noise import laplace, normal, uniform
 from hush.randomness.source import Source, source_or_secure
 
 
@@ -154,6 +155,11 @@ class UnaryEncoding(LocalRandomizer):
             "one value per person",
         )
 
+    def simulate(self, contributions: Array, source: Source) -> Array:
+        """The two bits in which the values differ."""
+        truth = np.stack([contributions <= 0, contributions > 0], axis=1)
+        return (uniform(source, len(contributions), 2) < np.where(truth, self.keep, self.flip)).astype(float)
+
     def __str__(self) -> str:
         kind = "optimised" if self.optimised else "symmetric"
         return f"{kind} unary encoding of each person's value among {self.choices} with epsilon {self.epsilon:g}"
@@ -221,6 +227,9 @@ class LaplaceReport(LocalRandomizer):
 
     def derivation(self) -> Step:
         return Step(str(self), "two Laplace laws at distance 1: Dwork et al. 2006", "one number in [0, 1] per person")
+
+    def simulate(self, contributions: Array, source: Source) -> Array:
+        return (contributions > 0) + self.scale * laplace(source, len(contributions))
 
     def __str__(self) -> str:
         return f"each person's number in [0, 1] with Laplace noise of scale {self.scale:g}"
@@ -291,6 +300,9 @@ class GaussianReport(LocalRandomizer):
         return Step(
             str(self), "two normal laws at distance 1: Balle, Wang 2018, Thm 8", "one number in [0, 1] per person"
         )
+
+    def simulate(self, contributions: Array, source: Source) -> Array:
+        return (contributions > 0) + self.deviation * normal(source, len(contributions))
 
     def __str__(self) -> str:
         return f"each person's number in [0, 1] with Gaussian noise of deviation {self.deviation:g}"

@@ -5,6 +5,9 @@ from __future__ import annotations
 from dataclasses import dataclass, field
 from functools import lru_cache
 
+import numpy as np
+
+from hush.arrays import Array
 from hush.checks import count
 from hush.curves.pairs.pair import Pair
 from hush.curves.relation import Relation
@@ -16,6 +19,7 @@ from hush.mechanisms.leaves.stated import FromPair
 from hush.mechanisms.local.randomizer import LocalRandomizer
 from hush.mechanisms.neighbours import Neighbours
 from hush.mechanisms.traits import Scope, Special, Step
+from hush.randomness.source import Source
 
 
 @lru_cache(maxsize=32)
@@ -85,6 +89,13 @@ class Shuffled(Leaf):
             "the shuffler tells nobody who sent what, everyone keeps to the protocol, the number of people is public",
             (self.randomizer.derivation(),),
         )
+
+    def simulate(self, contributions: Array, source: Source) -> Array:
+        """The reports in order of size, which is what is left when nobody knows whose they are; the others hold 0."""
+        nothing = np.zeros(len(contributions))
+        others = [self.randomizer.simulate(nothing, source) for _ in range(self.people - 1)]
+        reports = np.stack([self.randomizer.simulate(contributions, source), *others], axis=-1)
+        return np.sort(reports, axis=-1).reshape(len(contributions), -1)
 
     def __str__(self) -> str:
         return f"{self.randomizer}, {self.people} people shuffled"

@@ -8,6 +8,7 @@ from typing import ClassVar
 
 import numpy as np
 
+from hush.arrays import Array
 from hush.checks import count
 from hush.curves.pairs.pair import Pair
 from hush.curves.pairs.product import Product
@@ -148,6 +149,9 @@ class Allocated(Mechanism):
             "come from a private count of the data",
             (self.inner.derivation(),),
         )
+
+    def simulate(self, contributions: Array, source: Source) -> Array:
+        return self.scheme.simulate(self.inner, contributions, source)
 
     def __str__(self) -> str:
         return f"{self.inner} on {self.scheme}"

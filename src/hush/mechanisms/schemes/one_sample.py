@@ -5,6 +5,7 @@ from __future__ import annotations
 from abc import abstractmethod
 from dataclasses import dataclass, field
 
+from hush.arrays import Array
 from hush.curves.pairs.pair import Pair
 from hush.curves.relation import Relation
 from hush.errors import InvalidParameter, NotCovered
@@ -14,6 +15,7 @@ from hush.mechanisms.neighbours import Counts, Neighbours
 from hush.mechanisms.schemes.scheme import Scheme
 from hush.mechanisms.schemes.thinning import NEGLIGIBLE
 from hush.mechanisms.traits import Scope, Special, Step
+from hush.randomness.source import Source
 
 DATA_INDEPENDENT = "the scheme and its parameters do not depend on the data, and each step draws a fresh sample"
 
@@ -123,6 +125,9 @@ class Sampled(Mechanism):
     def derivation(self) -> Step:
         theorem, assumes = self.scheme.theorem(self.relation)
         return Step(f"on a sample: {self.scheme}", theorem, assumes, (self.inner.derivation(),))
+
+    def simulate(self, contributions: Array, source: Source) -> Array:
+        return self.scheme.simulate(self.inner, contributions, source)
 
     def __str__(self) -> str:
         return f"{self.inner} on {self.scheme}"

@@ -44,6 +44,7 @@ class Revealed(OneSample):
         if isinstance(self.scheme, Revealed):
             object.__setattr__(self, "scheme", self.scheme.scheme)
         object.__setattr__(self, "population", self.scheme.population)
+        object.__setattr__(self, "steps", self.scheme.steps)
 
     @property
     def one_sample(self) -> bool:
@@ -56,6 +57,10 @@ class Revealed(OneSample):
     @property
     def places(self) -> int | None:
         return self.scheme.places
+
+    @property
+    def most_drawn(self) -> int:
+        return self.scheme.most_drawn
 
     @property
     def expected_rate(self) -> float | None:

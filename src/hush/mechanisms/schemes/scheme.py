@@ -7,12 +7,17 @@ from typing import TYPE_CHECKING, Any, ClassVar
 
 import numpy as np
 
+from hush.arrays import Array
 from hush.curves.relation import Relation
 from hush.errors import NotCovered
+from hush.mechanisms.outputs import columns
 from hush.randomness.source import Source
 
 if TYPE_CHECKING:
     from hush.mechanisms.mechanism import Mechanism
+
+FEW_RECORDS = 10
+"""What a simulation draws from, where any number of records will do."""
 
 
 class Scheme(ABC):
@@ -26,9 +31,6 @@ class Scheme(ABC):
     """How many records it is accounted for; None where any number will do."""
     steps: int = 1
     """Steps that one draw makes: 1, or those of an epoch."""
-
-    population: int | None = None
-    """How many records it is accounted for; None where any number will do."""
 
     @abstractmethod
     def applied(self, mechanism: Mechanism) -> Mechanism:
@@ -73,6 +75,20 @@ class Scheme(ABC):
         """The batches of the steps that one draw makes, as whole numbers of records."""
         drawn = self.draw(population, source)
         return [np.asarray(drawn, dtype=np.int64)] if self.one_sample else drawn
+
+    @property
+    def most_drawn(self) -> int:
+        """The place of a record that is drawn as often as any."""
+        return 0
+
+    def simulate(self, inner: Mechanism, contributions: Array, source: Source) -> Array:
+        """Outputs of the mechanism on samples drawn so, the record with these contributions being drawn most."""
+        population = self.population or self.places or (FEW_RECORDS if self.one_sample else self.steps)
+        taken = np.zeros((len(contributions), self.steps))
+        for run in range(len(contributions)):
+            taken[run] = [np.count_nonzero(batch == self.most_drawn) for batch in self.batches(population, source)]
+        outputs = [inner.simulate(contributions * taken[:, step], source) for step in range(self.steps)]
+        return outputs[0] if self.one_sample else columns(outputs)
 
     # -- training and comparisons ------------------------------------------------------------------------------
 

@@ -52,6 +52,10 @@ class UnequalPoisson(OneSample):
         return len(self.rates)
 
     @property
+    def most_drawn(self) -> int:
+        return int(np.argmax(self.rates))
+
+    @property
     def largest(self) -> Poisson:
         """The same for everybody at the largest rate: a smaller rate is that sample, thinned again."""
         return Poisson(rate=max(self.rates))
