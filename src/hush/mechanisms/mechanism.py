@@ -114,6 +114,16 @@ class Mechanism(ABC):
         """The mechanisms that this one is made of."""
         return ()
 
+    @property
+    def steps_in_sequence(self) -> tuple[tuple[Mechanism, int], ...]:
+        """The different steps that run one after the other on the same data, and how often each runs.
+
+        >>> import hush
+        >>> [(str(step), times) for step, times in hush.Laplace(1.0).then(hush.Gaussian(2.0)).repeat(3).steps_in_sequence]
+        [('Gaussian noise of multiplier 2', 3), ('Laplace noise of scale 1', 3)]
+        """
+        return ((self, 1),)
+
     @cached_property
     def depth(self) -> int:
         """How many mechanisms are inside each other, itself counted.

@@ -93,6 +93,10 @@ class Repeat(Around):
             return cls.of(inner.inner, times * inner.times)
         return inner if times == 1 else cls(inner, times)
 
+    @property
+    def steps_in_sequence(self) -> tuple[tuple[Mechanism, int], ...]:
+        return tuple((step, times * self.times) for step, times in self.inner.steps_in_sequence)
+
     def pair(self, removed: Counts, added: Counts) -> Pair:
         if self.times == 0:
             return IDENTITY
@@ -148,6 +152,10 @@ class Sequence(Mechanism):
     @property
     def children(self) -> tuple[Mechanism, ...]:
         return tuple(part for part, _ in self.parts)
+
+    @property
+    def steps_in_sequence(self) -> tuple[tuple[Mechanism, int], ...]:
+        return self.parts
 
     @classmethod
     def of(cls, mechanisms: Iterable[Mechanism]) -> Mechanism:
