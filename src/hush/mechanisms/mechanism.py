@@ -119,7 +119,8 @@ class Mechanism(ABC):
         """The different steps that run one after the other on the same data, and how often each runs.
 
         >>> import hush
-        >>> [(str(step), times) for step, times in hush.Laplace(1.0).then(hush.Gaussian(2.0)).repeat(3).steps_in_sequence]
+        >>> run = hush.Laplace(1.0).then(hush.Gaussian(2.0)).repeat(3)
+        >>> [(str(step), times) for step, times in run.steps_in_sequence]
         [('Gaussian noise of multiplier 2', 3), ('Laplace noise of scale 1', 3)]
         """
         return ((self, 1),)

@@ -13,7 +13,7 @@ from hush.curves.bound import Bound
 from hush.curves.renyi.convert import advanced_composition
 from hush.curves.renyi.curve import RenyiCurve
 from hush.errors import InvalidParameter, NotCovered
-from hush.mechanisms.combinators.compose import Repeat, Sequence
+from hush.mechanisms.combinators.compose import Sequence
 from hush.mechanisms.leaves.stated import ApproxDP
 from hush.mechanisms.mechanism import Mechanism, require
 from hush.numerics.decimals import rounded_down, rounded_up
@@ -159,7 +159,7 @@ def _compared(mechanism: Mechanism, times: int, delta: float) -> Iterable[Compar
 
 
 def _ways(whole: Mechanism, delta: float) -> Iterable[tuple[str, Callable[[], tuple[float, float]]]]:
-    kinds = _kinds(whole)
+    kinds = whole.steps_in_sequence
     same = cache(lambda: _homogeneous(kinds, delta))
     yield "basic", lambda: (0.0, _basic(kinds, delta))
     yield "advanced", lambda: (0.0, _advanced(kinds, delta))
@@ -171,16 +171,8 @@ def _ways(whole: Mechanism, delta: float) -> Iterable[tuple[str, Callable[[], tu
     yield "exact", lambda: _exact(whole, delta)
 
 
-Kinds = list[tuple[Mechanism, int]]
-
-
-def _kinds(whole: Mechanism) -> Kinds:
-    """The different steps, and how often each is made."""
-    if isinstance(whole, Sequence):
-        return list(whole.parts)
-    if isinstance(whole, Repeat):
-        return [(part, n * whole.times) for part, n in _kinds(whole.inner)]
-    return [(whole, 1)]
+Kinds = tuple[tuple[Mechanism, int], ...]
+"""The different steps, and how often each is made."""
 
 
 def _points(kinds: Kinds, delta: float) -> list[tuple[float, float, int]]:

@@ -7,14 +7,9 @@ from dataclasses import dataclass
 
 from hush.checks import delta_in_range
 from hush.errors import InvalidParameter
-from hush.mechanisms.last_iterate.descent import CyclicGradientDescent
-from hush.mechanisms.last_iterate.iteration import LastIterate
-from hush.mechanisms.last_iterate.one_pass import OnePassGradientDescent, RandomStop
+from hush.mechanisms.last_iterate.hidden_iterates import LEAST_GAIN, HiddenIterates
 from hush.mechanisms.mechanism import Mechanism
 from hush.numerics.decimals import rounded_down, rounded_up
-
-LEAST_GAIN = 1e-9
-"""Relative: a smaller difference is rounding."""
 
 
 @dataclass(frozen=True)
@@ -79,64 +74,14 @@ def iteration_gain(mechanism: Mechanism, *, delta: float) -> IterationGain:
     Gains from step 2001 on, of 10000.
     """
     delta = delta_in_range("iteration_gain", delta)
-    if isinstance(mechanism, OnePassGradientDescent):
-        return _pass_gain(mechanism, delta)
-    if isinstance(mechanism, RandomStop):
-        return _stop_gain(mechanism, delta)
-    if not isinstance(mechanism, LastIterate):
+    if not isinstance(mechanism, HiddenIterates):
         raise InvalidParameter("iteration_gain", "an iteration such as hush.NoisyGradientDescent", mechanism=mechanism)
-    places = _checkpoints(mechanism.length())
-    rows = tuple(_row(place, mechanism.after(place), delta) for place in places)
-    first = _first_gain(mechanism)
-    unit = "epoch" if isinstance(mechanism, CyclicGradientDescent) else "step"
-    if first is None:
-        summary = f"No gain: within {mechanism.length()} {unit}s composition without amplification is as good."
-    else:
-        summary = f"Gains from {unit} {first} on, of {mechanism.length()}."
-    return IterationGain(mechanism, delta, unit, rows, first, summary, rows[-1])
+    places = mechanism.places()
+    rows = tuple(_row(place, *mechanism.at_place(place), delta) for place in places)
+    everyone = _row(places[-1], mechanism, mechanism.composed(), delta)
+    first = mechanism.gains_from() if any(row.factor > 1 for row in rows) else None
+    return IterationGain(mechanism, delta, mechanism.unit, rows, first, mechanism.gain_in_words(first), everyone)
 
 
-def _row(place: int, iteration: LastIterate, delta: float) -> GainRow:
-    return GainRow(place, iteration.epsilon(delta=delta).upper, iteration.composed().epsilon(delta=delta).upper)
-
-
-def _pass_gain(run: OnePassGradientDescent, delta: float) -> IterationGain:
-    """Each record of a pass; without amplification every record has what the last one has."""
-    composed = run.composed().epsilon(delta=delta).upper
-    places = sorted({*_checkpoints(run.records), *(run.records + 1 - k for k in _checkpoints(run.records))})
-    rows = tuple(GainRow(place, run.record_epsilon(place, delta=delta).upper, composed) for place in places)
-    everyone = GainRow(run.records, run.epsilon(delta=delta).upper, composed)
-    gains = f"Records 1 to {run.records - 1} gain, the earlier the more. " if run.records > 1 else ""
-    summary = f"{gains}The last one does not, so there is no gain for everyone: end the pass at random instead."
-    return IterationGain(run, delta, "record", rows, 1 if run.records > 1 else None, summary, everyone)
-
-
-def _stop_gain(stopped: RandomStop, delta: float) -> IterationGain:
-    """A pass that ends at random: everyone has the same bound."""
-    row = GainRow(
-        stopped.run.records, stopped.epsilon(delta=delta).upper, stopped.composed().epsilon(delta=delta).upper
-    )
-    gain = row.last_iterate < row.all_iterates * (1 - LEAST_GAIN)
-    summary = "Every record gains." if gain else "No gain: there are too few steps to stop at."
-    return IterationGain(stopped, delta, "records", (row,), 1 if gain else None, summary, row)
-
-
-def _checkpoints(length: int) -> list[int]:
-    """1, 10, 100, ... and the end."""
-    return [*(10**k for k in range(len(str(length))) if 10**k < length), length]
-
-
-def _first_gain(iteration: LastIterate) -> int | None:
-    """The first place at which mu is below that of composition; once it is, it stays so."""
-
-    def gains(place: int) -> bool:
-        ended = iteration.after(place)
-        return ended.mu()[1] < ended.composed_mu() * (1 - LEAST_GAIN)
-
-    low, high = 0, iteration.length()
-    if not gains(high):
-        return None
-    while high - low > 1:
-        middle = (low + high) // 2
-        low, high = (low, middle) if gains(middle) else (middle, high)
-    return high
+def _row(place: int, last: Mechanism, every: Mechanism, delta: float) -> GainRow:
+    return GainRow(place, last.epsilon(delta=delta).upper, every.epsilon(delta=delta).upper)

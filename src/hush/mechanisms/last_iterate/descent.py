@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import math
 from dataclasses import dataclass, field, replace
+from typing import ClassVar
 
 from hush.checks import count, number
 from hush.curves.pairs.pair import Interval, Pair
@@ -175,6 +176,7 @@ class CyclicGradientDescent(GradientDescent):
     0.270003996...
     """
 
+    unit: ClassVar[str] = "epoch"
     loss: ConvexLoss
     batches: int
     batch_size: int
