@@ -8,8 +8,8 @@ import numpy as np
 import pytest
 
 import hush
-from hush.documents.accuracy_charts import Accuracy
 from hush.documents.accuracy_experiment import CALIBRATED, EXPONENTIAL, POPULATIONS, RATES, TEXTBOOK, Cell, Experiment
+from hush.documents.accuracy_figures import Accuracy
 from hush.releases.statistics.smooth_sensitivity import smooth_of_sorted
 
 LOGNORMAL, OVERLAPPING, APART = POPULATIONS

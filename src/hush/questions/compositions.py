@@ -19,6 +19,7 @@ from hush.mechanisms.mechanism import Mechanism, require
 from hush.numerics.decimals import rounded_down, rounded_up
 from hush.numerics.work import asked, part
 from hush.questions.charts.drawing import Axis, Chart, ChartLine, Stroke
+from hush.questions.text_table import aligned
 
 METHODS = ("basic", "advanced", "optimal homogeneous", "optimal heterogeneous", "zCDP", "Rényi", "exact")
 """From the loosest to the exact answer."""
@@ -99,11 +100,13 @@ class Compositions:
         head = ["times", *self.methods]
         return [head, *([str(k), *(str(self._row(m, k) or "-") for m in self.methods)] for k in self.times)]
 
+    @property
+    def title(self) -> str:
+        """What the table shows."""
+        return f"epsilon at delta {self.delta:g}: {self.mechanism}"
+
     def __str__(self) -> str:
-        table = self.table()
-        wide = [max(map(len, column)) for column in zip(*table, strict=True)]
-        lines = ["  ".join(text.rjust(width) for text, width in zip(row, wide, strict=True)) for row in table]
-        return "\n".join([f"epsilon at delta {self.delta:g}: {self.mechanism}", *lines])
+        return "\n".join([self.title, *aligned(self.table())])
 
     def chart(self) -> Chart:
         """epsilon against the number of repetitions, a line for each method and a band for the exact answer."""

@@ -10,6 +10,7 @@ from hush.errors import InvalidParameter
 from hush.mechanisms.last_iterate.hidden_iterates import LEAST_GAIN, HiddenIterates
 from hush.mechanisms.mechanism import Mechanism
 from hush.numerics.decimals import rounded_down, rounded_up
+from hush.questions.text_table import aligned
 
 
 @dataclass(frozen=True)
@@ -43,17 +44,16 @@ class IterationGain:
     """The guarantee that may be reported."""
 
     def __str__(self) -> str:
-        lines = [
-            f"{self.unit:>12}  {'last iterate':>12}  {'all iterates':>12}  {'gain':>6}",
-            *(_line(f"{row.place}", row) for row in self.rows),
-            _line("everyone", self.everyone),
+        table = [
+            (self.unit, "last iterate", "all iterates", "gain"),
+            *(_cells(f"{row.place}", row) for row in self.rows),
+            _cells("everyone", self.everyone),
         ]
-        return "\n".join([f"epsilon at delta {self.delta:g} (upper bounds)", *lines, self.summary])
+        return "\n".join([f"epsilon at delta {self.delta:g} (upper bounds)", *aligned(table), self.summary])
 
 
-def _line(name: str, row: GainRow) -> str:
-    last, composed = rounded_up(row.last_iterate, 4), rounded_up(row.all_iterates, 4)
-    return f"{name:>12}  {last:>12}  {composed:>12}  {rounded_down(row.factor, 3):>6}"
+def _cells(name: str, row: GainRow) -> tuple[str, ...]:
+    return name, rounded_up(row.last_iterate, 4), rounded_up(row.all_iterates, 4), rounded_down(row.factor, 3)
 
 
 def iteration_gain(mechanism: Mechanism, *, delta: float) -> IterationGain:
@@ -64,13 +64,13 @@ def iteration_gain(mechanism: Mechanism, *, delta: float) -> IterationGain:
     >>> run = hush.NoisyGradientDescent(loss=loss, records=100, iterations=10_000, noise=0.5, step_size=0.1, diameter=1)
     >>> print(iteration_gain(run, delta=1e-6))
     epsilon at delta 1e-06 (upper bounds)
-            step  last iterate  all iterates    gain
-               1        0.1491        0.1491       1
-              10        0.5103        0.5103       1
-             100         1.766         1.766       1
-            1000           6.4           6.4       1
-           10000         9.618         26.36    2.74
-        everyone         9.618         26.36    2.74
+        step  last iterate  all iterates  gain
+           1        0.1491        0.1491     1
+          10        0.5103        0.5103     1
+         100         1.766         1.766     1
+        1000           6.4           6.4     1
+       10000         9.618         26.36  2.74
+    everyone         9.618         26.36  2.74
     Gains from step 2001 on, of 10000.
     """
     delta = delta_in_range("iteration_gain", delta)
