@@ -15,11 +15,12 @@ from typing import Any
 import numpy as np
 from scipy import stats
 
+from hush.arrays import Array
 from hush.curves.renyi.convert import amplify_inverse
 from hush.curves.theorems.smooth_sensitivity import laplace_alpha, laplace_textbook, least_noise
 from hush.numerics.clamped_error import LAPLACE
 from hush.numerics.order_windows import Windows
-from hush.questions.planning.model import Array, Mixture
+from hush.questions.planning.model import Mixture
 from hush.questions.planning.of_median import CALIBRATED, EXPONENTIAL, TEXTBOOK
 from hush.randomness.source import SeededSource
 

@@ -17,6 +17,7 @@ from functools import cached_property
 import numpy as np
 from scipy.special import betaincinv, expit, ndtri
 
+from hush.arrays import Array
 from hush.curves.relation import Relation
 from hush.curves.theorems.smooth_sensitivity import (
     LEAST_ALPHA,
@@ -29,7 +30,7 @@ from hush.errors import NotCovered
 from hush.numerics.clamped_error import LAPLACE, STUDENT, NoiseShape
 from hush.numerics.order_windows import Windows, uniform_windows
 from hush.questions.planning.cost import Cost
-from hush.questions.planning.model import Array, Model
+from hush.questions.planning.model import Model
 from hush.questions.planning.result import PlanRow
 from hush.questions.planning.target import Target
 from hush.randomness.source import SeededSource
@@ -314,7 +315,7 @@ class Varying(Samples):
 
     def _mean(self, square: Callable[[Simulated], float]) -> float:
         low, high = self.given.bounds
-        true = float(self.model.quantiles(self.p))
+        true = float(self.model.quantiles(np.array(self.p)))
         uniform = ((high - true) ** 3 + (true - low) ** 3) / (3 * self.given.spread)
         return sum(weight * (square(part) if part.size else uniform) for weight, part in self.parts)
 
