@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import os
+import shlex
 import subprocess
 import sys
 from pathlib import Path
@@ -11,7 +12,8 @@ from pathlib import Path
 import pytest
 
 import hush
-from hush.app.main import main
+from hush.app.commands import COMMANDS
+from hush.app.main import main, parser
 
 RUN = ["--noise", "1.0", "--rate", "0.01", "--steps", "10000"]
 TRAINING = hush.Gaussian(1.0).on(hush.Poisson(rate=0.01)).repeat(10_000)
@@ -164,11 +166,23 @@ def test_no_theorem_is_code_3(capsys: pytest.CaptureFixture[str]) -> None:
     assert ran.err.count("\n") == 1
 
 
-@pytest.mark.parametrize("words", [["--help"], ["epsilon", "--help"], ["calibrate", "--help"]], ids=str)
-def test_help_has_examples(capsys: pytest.CaptureFixture[str], words: list[str]) -> None:
-    ran = Ran(capsys, *words)
+def test_help_has_examples(capsys: pytest.CaptureFixture[str]) -> None:
+    ran = Ran(capsys, "--help")
     assert ran.code == 0
     assert "hush epsilon --noise 1.0 --rate 0.01 --steps 10000 --delta 1e-5" in ran.out
+    assert all(f"\n    {name}" in ran.out for name in COMMANDS)
+
+
+@pytest.mark.parametrize("name", COMMANDS)
+def test_every_example_of_a_command_is_parsed(capsys: pytest.CaptureFixture[str], name: str) -> None:
+    ran = Ran(capsys, name, "--help")
+    assert ran.code == 0
+    shown = ran.out.partition("examples:")[2].replace("\\\n", " ")
+    examples = [shlex.split(line)[1:] for line in shown.splitlines() if line.startswith("  hush ")]
+    assert examples
+    for words in examples:
+        assert words[0] == name
+        assert parser(words).parse_args(words).command == name
 
 
 def test_version(capsys: pytest.CaptureFixture[str]) -> None:
@@ -197,8 +211,9 @@ def test_a_real_process_on_an_ascii_terminal() -> None:
     assert "N(1/?, 1)" in ran.stdout
 
 
-def test_the_command_line_parses_before_it_imports_numpy() -> None:
+@pytest.mark.parametrize("name", COMMANDS)
+def test_the_command_line_parses_before_it_imports_numpy(name: str) -> None:
     """So that help and usage errors are immediate, and the threads of BLAS can still be chosen."""
-    code = "import sys, hush.app.main as c; assert c.main(['epsilon']) == 2; assert 'numpy' not in sys.modules"
+    code = f"import sys, hush.app.main as c; assert c.main(['{name}']) == 2; assert 'numpy' not in sys.modules"
     ran = process("-c", code)
     assert ran.returncode == 0, ran.stderr

@@ -230,7 +230,7 @@ def test_an_interruption_is_one_line(monkeypatch: pytest.MonkeyPatch, capsys: py
     def interrupted(arguments: object) -> str:
         raise KeyboardInterrupt
 
-    monkeypatch.setattr("hush.app.commands.run", interrupted)
+    monkeypatch.setattr("hush.app.commands.epsilon.run", interrupted)
     assert main(["epsilon", "laplace 1", "--delta", "0"]) == 130
     assert capsys.readouterr().err == "hush: error: interrupted: nothing was written\n"
 

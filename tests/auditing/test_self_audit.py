@@ -70,7 +70,7 @@ def test_every_mechanism_can_run_or_only_states() -> None:
 
 
 def test_every_release_is_audited() -> None:
-    shown = {type(query) for query, _ in queries()}
+    shown = {type(released.query) for released in queries()}
     assert set(below(hush.releases.Query)) | {hush.releases.OnSample} <= shown
 
 

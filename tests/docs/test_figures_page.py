@@ -5,7 +5,7 @@ from __future__ import annotations
 import re
 from pathlib import Path
 
-from hush.documents.accuracy_charts import Accuracy
+from hush.documents.accuracy_figures import Accuracy
 
 DOCS = Path(__file__).parents[2] / "docs"
 

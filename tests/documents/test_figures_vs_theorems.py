@@ -13,7 +13,7 @@ from scipy import optimize, stats
 
 import hush
 from hush.curves.renyi.convert import advanced_composition
-from hush.documents.sampled_renyi import (
+from hush.documents.sampled_noise import (
     ADVANCED,
     DELTA,
     EXACT,

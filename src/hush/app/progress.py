@@ -1,37 +1,88 @@
-"""A bar for training, with the epsilon of the whole plan and the loss on public rows."""
+"""One bar for all long work: on a terminal only, on the error stream, and only once it takes more than a second."""
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator
+import sys
+from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
-from typing import Any
+from threading import Timer
+from typing import TYPE_CHECKING, Any, Protocol
 
-from hush.errors import NotInstalled
-from hush.questions.planning.train_plan import TrainPlan
+if TYPE_CHECKING:
+    from hush.questions.planning.train_plan import TrainPlan
+
+PATIENCE = 1.0
+"""Seconds before a bar appears."""
+
+
+class Show(Protocol):
+    """Moves a bar: how much is done, of how much, and what is being done."""
+
+    def __call__(self, done: float, total: float | None = None, words: str | None = None) -> None: ...
 
 
 @contextmanager
-def bar(plan: TrainPlan, console: Any = None) -> Iterator[Callable[[Any], None]]:
-    """Inside the block, a function for `on_step` of hush.learning.fit that moves the bar.
+def bar(words: str, total: float | None = None, console: Any = None) -> Iterator[Show]:
+    """Inside the block, a function that moves the bar; it does nothing without a terminal, or without rich.
+
+    >>> with bar("reading", total=2) as show:
+    ...     show(1)
+    """
+    drawn = _rich_bar(console)
+    if drawn is None:
+        yield lambda done, total=None, words=None: None
+        return
+    task = drawn.add_task(words, total=total)
+    start = Timer(PATIENCE, drawn.start)
+    start.start()
+    try:
+        yield lambda done, total=None, words=None: drawn.update(task, completed=done, total=total, description=words)
+    finally:
+        start.cancel()
+        start.join()
+        drawn.stop()
+
+
+def _rich_bar(console: Any) -> Any:
+    """A bar that is not drawn yet; None where there is nobody to see it."""
+    if console is None and not (sys.stderr is not None and sys.stderr.isatty()):
+        return None
+    try:
+        from rich.console import Console
+        from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn, TimeRemainingColumn
+    except ImportError:
+        return None
+    columns = TextColumn("{task.description}"), BarColumn(), MofNCompleteColumn(), TimeRemainingColumn()
+    return Progress(*columns, console=console or Console(stderr=True), transient=True)
+
+
+def each(names: Sequence[str]) -> Iterator[str]:
+    """Every name in turn; the bar says which one is worked on.
+
+    >>> list(each(["a", "b"]))
+    ['a', 'b']
+    """
+    with bar("", total=len(names)) as show:
+        for done, name in enumerate(names):
+            show(done, words=name)
+            yield name
+
+
+@contextmanager
+def training_bar(plan: TrainPlan, console: Any = None) -> Iterator[Callable[[Any], None]]:
+    """Inside the block, a function for `on_step` of hush.learning.fit: the bar shows epsilon and the public loss.
 
     >>> import hush
     >>> plan = hush.train_plan(examples=100, batch_size=10, epochs=1, noise_multiplier=2.0, delta=1e-3)
-    >>> with bar(plan) as show:
+    >>> with training_bar(plan) as show:
     ...     print(callable(show))
     True
-    epsilon = 0.441... at delta 0.001 (whole plan)...
     """
-    try:
-        from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn, TimeRemainingColumn
-    except ImportError:
-        raise NotInstalled("A progress bar", "rich", "app") from None
-    columns = TextColumn("{task.description}"), BarColumn(), MofNCompleteColumn(), TimeRemainingColumn()
     words = f"epsilon {plan.bound.reported(4)} at delta {plan.delta:g} (whole plan)"
-    with Progress(*columns, console=console) as shown:
-        task = shown.add_task(words, total=plan.steps)
+    with bar(words, plan.steps, console) as show:
 
-        def show(progress: Any) -> None:
+        def on_step(progress: Any) -> None:
             loss = "" if progress.loss is None else f"  public loss {progress.loss:.4g}"
-            shown.update(task, completed=progress.step, description=words + loss)
+            show(progress.step, words=words + loss)
 
-        yield show
+        yield on_step

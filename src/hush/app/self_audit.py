@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator
-from dataclasses import dataclass, fields
+from dataclasses import dataclass, fields, is_dataclass
 from importlib.util import find_spec
 from typing import Any
 
@@ -35,8 +35,8 @@ def cases(seed: int = 1) -> Iterator[Case]:
         yield _of_mechanism(mechanism, delta, 40_000, seed)
     for mechanism, delta in sampled():
         yield _of_mechanism(mechanism, delta, 4_000, seed)
-    for query, delta in queries():
-        yield _of_release(query, delta, seed)
+    for released in queries():
+        yield _of_release(released, seed)
     if find_spec("sklearn"):
         for model in models():
             yield _of_model(model, seed)
@@ -94,28 +94,41 @@ def sampled() -> Iterator[tuple[Mechanism, float]]:
     yield hush.Gaussian(1.0).on(hush.ShuffledBatches(steps=4)), 0.01
 
 
-def queries() -> Iterator[tuple[Any, float]]:
+@dataclass(frozen=True)
+class Released:
+    """A query, a delta that the samples can reach, and the records besides the one that is replaced or left out."""
+
+    query: Any
+    delta: float = 0.0
+    others: tuple[float, ...] = (0.0, 0.0)
+    """The record that differs is 1: far from the others, or the one that decides."""
+
+
+def queries() -> Iterator[Released]:
     """Every release: counts, sums, means, variance, histograms, quantiles, and bounds."""
     shown = hush.releases
-    wide = (-1, 2)  # with the ends of the range among the records a quantile would hardly tell them apart
+    unit, wide = (0, 1), (-1, 2)  # with the ends of the range among the records a quantile would hardly tell them apart
     for epsilon in (1.0, 4.0):
-        yield shown.Count(epsilon=epsilon), 0.0
-        yield shown.Sum(bounds=(0, 1), epsilon=epsilon), 0.0
-        yield shown.Mean(bounds=(0, 1), epsilon=epsilon), 0.0
-        yield shown.Mean(bounds=(0, 1), epsilon=epsilon, size=3), 0.0
-        yield shown.Mean(bounds=(0, 1), epsilon=epsilon, relation=REPLACE), 0.0
-        yield shown.Variance(bounds=(0, 1), epsilon=epsilon), 0.0
-        yield shown.Median(bounds=wide, epsilon=epsilon), 0.0
-        yield shown.Histogram(categories=[0.0, 1.0], epsilon=epsilon), 0.0
-        yield shown.Quantile(p=0.9, bounds=(0, 1), epsilon=epsilon, step=0.25, relation=REPLACE), 0.0
-        yield shown.Quantiles(ps=(0.25, 0.5, 0.75), bounds=wide, epsilon=epsilon), 0.0
+        yield Released(shown.Count(epsilon=epsilon))
+        yield Released(shown.Sum(bounds=unit, epsilon=epsilon))
+        yield Released(shown.Mean(bounds=unit, epsilon=epsilon))
+        yield Released(shown.Mean(bounds=unit, epsilon=epsilon, size=3))
+        yield Released(shown.Mean(bounds=unit, epsilon=epsilon, relation=REPLACE))
+        yield Released(shown.Variance(bounds=unit, epsilon=epsilon))
+        yield Released(shown.Median(bounds=wide, epsilon=epsilon))
+        yield Released(shown.Histogram(categories=[0.0, 1.0], epsilon=epsilon))
+        high = shown.Quantile(p=0.9, bounds=unit, epsilon=epsilon, step=0.25, relation=REPLACE)
+        yield Released(high, others=(0.0,) * 8 + (1.0,))
+        yield Released(shown.Quantiles(ps=(0.25, 0.5, 0.75), bounds=wide, epsilon=epsilon))
         # its value has a third of epsilon
-        yield shown.QuantileInterval(p=0.5, bounds=wide, epsilon=3 * epsilon, size=3), 0.0
-        yield shown.SmoothMedian(bounds=(0, 1), noise=shown.SmoothLaplace(epsilon=epsilon, delta=0.01)), 0.01
-        yield shown.SmoothQuantile(p=0.9, bounds=wide, noise=shown.SmoothStudent(epsilon=epsilon)), 0.0
-        yield shown.Bounds(epsilon=epsilon, failure=0.4), 0.0
-    yield shown.Mean(bounds=(0, 1), noise_multiplier=1.0), 0.01
-    yield shown.Count(epsilon=4.0).on(hush.Poisson(rate=0.5)), 0.0
+        yield Released(shown.QuantileInterval(p=0.5, bounds=wide, epsilon=3 * epsilon, size=3))
+        laplace = shown.SmoothLaplace(epsilon=epsilon, delta=0.01)
+        yield Released(shown.SmoothMedian(bounds=unit, noise=laplace), 0.01, others=(0.0, 1.0))
+        yield Released(shown.SmoothQuantile(p=0.9, bounds=wide, noise=shown.SmoothStudent(epsilon=epsilon)))
+        found = shown.Bounds(epsilon=epsilon, failure=0.4)
+        yield Released(found, others=(1.0,) * (found.threshold - 1))
+    yield Released(shown.Mean(bounds=unit, noise_multiplier=1.0), 0.01)
+    yield Released(shown.Count(epsilon=4.0).on(hush.Poisson(rate=0.5)))
 
 
 def models() -> Iterator[Any]:
@@ -162,44 +175,27 @@ def _of_mechanism(mechanism: Mechanism, delta: float, most: int, seed: int) -> C
     return Case(f"{type(mechanism).__name__}: {mechanism}", run)
 
 
-def _of_release(query: Any, delta: float, seed: int) -> Case:
+def _of_release(released: Released, seed: int) -> Case:
     """One record replaced, or left out."""
-    others, record = _records(query)
-    worlds = [*others, record], [*others, 0.0] if query.mechanism.relation is REPLACE else others
+    query, others = released.query, [*released.others]
+    worlds = [*others, 1.0], [*others, 0.0] if query.mechanism.relation is REPLACE else others
 
     def run(effort: float) -> AuditReport:
         source, samples = SeededSource(seed), int(max(200, 4_000 * effort))
         drawn = [
             np.array([_flat(query.release(world, source=source).value) for _ in range(samples)]) for world in worlds
         ]
-        return distinguish(*drawn, claim=query.mechanism, delta=delta, confidence=CONFIDENCE, bits=True)
+        return distinguish(*drawn, claim=query.mechanism, delta=released.delta, confidence=CONFIDENCE, bits=True)
 
     return Case(f"release {_said(query)}", run)
 
 
-def _records(query: Any) -> tuple[list[float], float]:
-    """Records, and one more on which the release depends much: far from the others, or the one that decides."""
-    if isinstance(query, hush.releases.Bounds):
-        return [1.0] * (query.threshold - 1), 1.0
-    if isinstance(query, hush.releases.SmoothMedian):
-        return [0.0, 1.0], 1.0
-    if isinstance(query, hush.releases.Quantile) and query.p == 0.9:
-        return [0.0] * 8 + [1.0], 1.0
-    return [0.0, 0.0], 1.0
-
-
-def _said(query: Any) -> str:
-    """The query with what it was given."""
-    if isinstance(query, hush.releases.OnSample):
-        return f"{_said(query.query)} on {query.scheme}"
-    given = [(f.name, getattr(query, f.name)) for f in fields(query) if f.init and getattr(query, f.name) != f.default]
-    return f"{type(query).__name__}({', '.join(f'{name}={_plain(value)}' for name, value in given)})"
-
-
-def _plain(value: Any) -> str:
-    if isinstance(value, hush.releases.SmoothNoise):
-        return f"{type(value).__name__} with epsilon {value.mechanism.epsilon(delta=0.01).upper:.3g}"
-    return value.value if isinstance(value, hush.Relation) else str(value)
+def _said(value: Any) -> str:
+    """A query, or a part of one, with what it was given."""
+    if not is_dataclass(value) or type(value).__str__ is not object.__str__:
+        return str(value)
+    given = [(f.name, getattr(value, f.name)) for f in fields(value) if f.init and getattr(value, f.name) != f.default]
+    return f"{type(value).__name__}({', '.join(f'{name}={_said(part)}' for name, part in given)})"
 
 
 def _flat(value: Any) -> Any:
@@ -210,7 +206,7 @@ def _flat(value: Any) -> Any:
 
 
 def training(canaries: int, seed: int, *, noise_multiplier: float = 0.7) -> AuditReport:
-    """DP-SGD with one canary a coordinate, in one run; its weight is its score, and left out it is a row of zeros."""
+    """DP-SGD with one canary per coordinate, in one run; its weight is its score, and left out it is a row of zeros."""
     import torch
 
     from hush.learning.dpsgd.fit import fit

@@ -9,7 +9,7 @@ from functools import partial
 import numpy as np
 
 from hush.curves.renyi.pearson_vajda import chi
-from hush.documents.sampled_renyi import overall, renyi_curves
+from hush.documents.sampled_noise import overall, renyi_curves
 from hush.mechanisms.leaves.noise import Gaussian, Laplace
 from hush.questions.charts.drawing import Axis, Chart, ChartLine, Picture, Stroke
 from hush.questions.compositions import compositions

@@ -5,7 +5,7 @@ from __future__ import annotations
 import math
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field, replace
-from typing import Protocol
+from typing import Any, Protocol, TypeVar
 
 from hush.checks import number
 from hush.curves.bound import Bound
@@ -13,7 +13,8 @@ from hush.errors import InvalidParameter
 from hush.mechanisms.mechanism import Mechanism, require
 from hush.questions.search import NotRising, Point, Scale, Search, Value
 
-Build = Callable[..., Mechanism]
+Number = TypeVar("Number", int, float)
+Build = Callable[[Any], Mechanism]
 """A number -> the mechanism with that number as its noise, rate, times, ..."""
 
 SATURATED = -0.05
@@ -30,14 +31,14 @@ class Calibration:
 
 
 def calibrate(
-    build: Build,
+    build: Callable[[Number], Mechanism],
     *,
-    over: tuple[Value, Value],
+    over: tuple[Number, Number],
     epsilon: float | None = None,
     delta: float | None = None,
     advantage: float | None = None,
     tolerance: float = 1e-6,
-    like: Sequence[Build] = (),
+    like: Sequence[Callable[[Number], Mechanism]] = (),
 ) -> Calibration:
     """The best value in `over` whose certified upper bound stays within the target.
 

@@ -13,12 +13,13 @@ from hush.curves.bound import Bound
 from hush.curves.renyi.convert import advanced_composition
 from hush.curves.renyi.curve import RenyiCurve
 from hush.errors import InvalidParameter, NotCovered
-from hush.mechanisms.combinators.one_after_another import Repeat, Sequence
+from hush.mechanisms.combinators.one_after_another import Sequence
 from hush.mechanisms.leaves.stated import ApproxDP
 from hush.mechanisms.mechanism import Mechanism, require
 from hush.numerics.decimals import rounded_down, rounded_up
 from hush.numerics.work import asked, part
 from hush.questions.charts.drawing import Axis, Chart, ChartLine, Stroke
+from hush.questions.text_table import aligned
 
 METHODS = ("basic", "advanced", "optimal homogeneous", "optimal heterogeneous", "zCDP", "Rényi", "exact")
 """From the loosest to the exact answer."""
@@ -99,11 +100,13 @@ class Compositions:
         head = ["times", *self.methods]
         return [head, *([str(k), *(str(self._row(m, k) or "-") for m in self.methods)] for k in self.times)]
 
+    @property
+    def title(self) -> str:
+        """What the table shows."""
+        return f"epsilon at delta {self.delta:g}: {self.mechanism}"
+
     def __str__(self) -> str:
-        table = self.table()
-        wide = [max(map(len, column)) for column in zip(*table, strict=True)]
-        lines = ["  ".join(text.rjust(width) for text, width in zip(row, wide, strict=True)) for row in table]
-        return "\n".join([f"epsilon at delta {self.delta:g}: {self.mechanism}", *lines])
+        return "\n".join([self.title, *aligned(self.table())])
 
     def chart(self) -> Chart:
         """epsilon against the number of repetitions, a line for each method and a band for the exact answer."""
@@ -159,7 +162,7 @@ def _compared(mechanism: Mechanism, times: int, delta: float) -> Iterable[Compar
 
 
 def _ways(whole: Mechanism, delta: float) -> Iterable[tuple[str, Callable[[], tuple[float, float]]]]:
-    kinds = _kinds(whole)
+    kinds = whole.steps_in_sequence
     same = cache(lambda: _homogeneous(kinds, delta))
     yield "basic", lambda: (0.0, _basic(kinds, delta))
     yield "advanced", lambda: (0.0, _advanced(kinds, delta))
@@ -171,16 +174,8 @@ def _ways(whole: Mechanism, delta: float) -> Iterable[tuple[str, Callable[[], tu
     yield "exact", lambda: _exact(whole, delta)
 
 
-Kinds = list[tuple[Mechanism, int]]
-
-
-def _kinds(whole: Mechanism) -> Kinds:
-    """The different steps, and how often each is made."""
-    if isinstance(whole, Sequence):
-        return list(whole.parts)
-    if isinstance(whole, Repeat):
-        return [(part, n * whole.times) for part, n in _kinds(whole.inner)]
-    return [(whole, 1)]
+Kinds = tuple[tuple[Mechanism, int], ...]
+"""The different steps, and how often each is made."""
 
 
 def _points(kinds: Kinds, delta: float) -> list[tuple[float, float, int]]:

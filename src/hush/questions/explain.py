@@ -10,7 +10,8 @@ from hush.errors import HushError
 from hush.mechanisms.mechanism import Mechanism, require
 from hush.mechanisms.traits import Step
 from hush.numerics.decimals import rounded_down, rounded_up
-from hush.questions.routes_compared import Row, compare, why
+from hush.questions.routes_compared import compare, why
+from hush.questions.text_table import aligned
 
 
 def explain(mechanism: Mechanism, *, delta: float) -> str:
@@ -41,7 +42,7 @@ def explain(mechanism: Mechanism, *, delta: float) -> str:
         *(f"  - {assumption}" for assumption in assumptions(step)),
         "",
         f"Epsilon at delta {delta:g}, by route",
-        *(f"  {line}" for line in _table(rows)),
+        *(f"  {line}" for line in aligned([(row.direction, row.route, row.answer) for row in rows], left=3)),
         "",
         "Why they differ",
         *(f"  {route}: {why(route)}" for route in dict.fromkeys(row.route for row in rows)),
@@ -70,12 +71,6 @@ def _tree(step: Step) -> Iterator[str]:
         for number, line in enumerate(_tree(inner)):
             lead = ("`- " if last else "|- ") if number == 0 else ("   " if last else "|  ")
             yield lead + line
-
-
-def _table(rows: list[Row]) -> Iterator[str]:
-    wide = [max(len(text) for text in column) for column in zip(*((r.direction, r.route) for r in rows), strict=True)]
-    for row in rows:
-        yield f"{row.direction:<{wide[0]}}  {row.route:<{wide[1]}}  {row.answer}"
 
 
 def _answer(mechanism: Mechanism, delta: float) -> str:

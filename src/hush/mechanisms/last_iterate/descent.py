@@ -5,6 +5,7 @@ from __future__ import annotations
 import math
 from collections.abc import Sequence
 from dataclasses import dataclass, field, replace
+from typing import ClassVar
 
 import numpy as np
 
@@ -205,6 +206,7 @@ class CyclicGradientDescent(GradientDescent):
     0.270003996...
     """
 
+    unit: ClassVar[str] = "epoch"
     loss: ConvexLoss
     batches: int
     batch_size: int

@@ -21,6 +21,7 @@ from hush.curves.renyi.curve import ZERO, RenyiCurve
 from hush.curves.theorems import last_iterate
 from hush.errors import InvalidParameter, NotCovered
 from hush.mechanisms.evidence import IDENTITY
+from hush.mechanisms.last_iterate.hidden_iterates import LEAST_GAIN, HiddenIterates, checkpoints
 from hush.mechanisms.leaf import Leaf
 from hush.mechanisms.leaves.stated import GaussianDP
 from hush.mechanisms.mechanism import Mechanism
@@ -45,7 +46,7 @@ def gaussian_of(mu: float, relation: Relation) -> Mechanism:
     return GaussianDP(max(mu, LEAST_MU), relation)
 
 
-class LastIterate(Leaf):
+class LastIterate(Leaf, HiddenIterates):
     """An iteration whose last iterate is mu-Gaussian-DP: a pair that composes with everything."""
 
     @abstractmethod
@@ -67,6 +68,33 @@ class LastIterate(Leaf):
     def composed(self) -> Mechanism:
         """The guarantee if every iterate were released."""
         return gaussian_of(self.composed_mu(), self.relation)
+
+    def places(self) -> list[int]:
+        return checkpoints(self.length())
+
+    def at_place(self, place: int) -> tuple[Mechanism, Mechanism]:
+        ended = self.after(place)
+        return ended, ended.composed()
+
+    def gains_from(self) -> int | None:
+        """The first place at which mu is below that of composition; once it is, it stays so."""
+
+        def gains(place: int) -> bool:
+            ended = self.after(place)
+            return ended.mu()[1] < ended.composed_mu() * (1 - LEAST_GAIN)
+
+        low, high = 0, self.length()
+        if not gains(high):
+            return None
+        while high - low > 1:
+            middle = (low + high) // 2
+            low, high = (low, middle) if gains(middle) else (middle, high)
+        return high
+
+    def gain_in_words(self, first: int | None) -> str:
+        if first is None:
+            return f"No gain: within {self.length()} {self.unit}s composition without amplification is as good."
+        return f"Gains from {self.unit} {first} on, of {self.length()}."
 
     def at(self, removed: int, added: int) -> Pair:
         if any(max(removed, added) > records for records in self.scope.populations):

@@ -22,6 +22,7 @@ from hush.curves.theorems.random_stop import random_stop_divergence, random_stop
 from hush.errors import InvalidParameter, NotCovered
 from hush.mechanisms.evidence import IDENTITY
 from hush.mechanisms.last_iterate.descent import ConvexLoss, GradientDescent, check_descent
+from hush.mechanisms.last_iterate.hidden_iterates import HiddenIterates, checkpoints
 from hush.mechanisms.last_iterate.iteration import LEAST_MU, ONLY_LAST, gaussian_of
 from hush.mechanisms.leaf import IN_ORDER, Leaf
 from hush.mechanisms.mechanism import Mechanism
@@ -46,6 +47,7 @@ class OnePassGradientDescent(GradientDescent):
     (2.2540..., 0.189...)
     """
 
+    unit: ClassVar[str] = "record"
     loss: ConvexLoss
     records: int
     noise: float
@@ -100,6 +102,22 @@ class OnePassGradientDescent(GradientDescent):
     def after(self, place: int) -> OnePassGradientDescent:
         return replace(self, records=place)
 
+    def places(self) -> list[int]:
+        """Those of the first records and those of the last."""
+        ends = checkpoints(self.records)
+        return sorted({*ends, *(self.records + 1 - place for place in ends)})
+
+    def at_place(self, place: int) -> tuple[Mechanism, Mechanism]:
+        """Of one record; without amplification every record has what the last one has."""
+        return gaussian_of(self.record_mu(place)[1], self.relation), self.composed()
+
+    def gains_from(self) -> int | None:
+        return 1 if self.records > 1 else None
+
+    def gain_in_words(self, first: int | None) -> str:
+        gains = f"Records 1 to {self.records - 1} gain, the earlier the more. " if first else ""
+        return f"{gains}The last one does not, so there is no gain for everyone: end the pass at random instead."
+
     def stopped_at_random(self) -> RandomStop:
         """The same pass, ended after a number of steps that is drawn uniformly from 1 to `records`."""
         return RandomStop(self)
@@ -120,7 +138,7 @@ class OnePassGradientDescent(GradientDescent):
 
 
 @dataclass(frozen=True)
-class RandomStop(Leaf):
+class RandomStop(Leaf, HiddenIterates):
     """One noisy pass that ends after a number of steps drawn uniformly from 1 to n, without regard to the data.
 
     Everyone gains: no record is the last one with more than probability 1/n. The number may be published.
@@ -131,6 +149,7 @@ class RandomStop(Leaf):
     (2.2540..., 0.936...)
     """
 
+    unit: ClassVar[str] = "records"
     run: OnePassGradientDescent
     relation: Relation = field(init=False, default=Relation.REPLACE)
     word: ClassVar[str] = ""  # no expression makes the run that it would follow
@@ -169,6 +188,19 @@ class RandomStop(Leaf):
     def composed(self) -> Mechanism:
         """The guarantee if every iterate were released."""
         return gaussian_of(self.run.composed_mu(), self.relation)
+
+    def places(self) -> list[int]:
+        return [self.run.records]
+
+    def at_place(self, place: int) -> tuple[Mechanism, Mechanism]:
+        """Every record has the same bound."""
+        return self, self.composed()
+
+    def gains_from(self) -> int | None:
+        return 1
+
+    def gain_in_words(self, first: int | None) -> str:
+        return "Every record gains." if first else "No gain: there are too few steps to stop at."
 
     def derivation(self) -> Step:
         return Step(

@@ -13,7 +13,7 @@ from functools import cached_property
 from typing import Protocol
 
 import numpy as np
-from scipy import fft
+import scipy  # scipy.fft is loaded when first used: most questions never come here
 
 from hush.arrays import Array
 from hush.numerics.laws.law import UNIT
@@ -204,9 +204,9 @@ def compose(laws: Sequence[tuple[LatticeLaw, int]], step: float, tilt: float, si
     for part in tilted:
         folded = np.zeros(size)
         np.add.at(folded, (np.arange(len(part.weight)) - part.centre) % size, part.weight)
-        wave = fft.rfft(folded)
+        wave = scipy.fft.rfft(folded)
         spectrum += part.times * np.log(np.where(wave == 0, 1e-300, wave))
-    masses = fft.irfft(np.exp(spectrum), size)
+    masses = scipy.fft.irfft(np.exp(spectrum), size)
     mean = math.fsum(p.times * p.mean for p in tilted)
     start = math.fsum(p.times * p.first for p in tilted)
     points = sum(p.times * (len(p.weight) - 1) for p in tilted) + 1
@@ -328,7 +328,7 @@ def bracket(sources: Sequence[LossSource], size: int, tilt: float, log_cut: floa
     step = meeting(sources, width / size)
     both = [(*discretise(s, step, *r), s.times) for s, r in zip(sources, ranges, strict=True)]
     points = sum(n * (len(above.mass) - 1) for above, _, n in both) + 1
-    size = fft.next_fast_len(min(int(width / step) + 64, points), real=True)
+    size = scipy.fft.next_fast_len(min(int(width / step) + 64, points), real=True)
     return Bracket(
         compose([(above, n) for above, _, n in both], step, tilt, size),
         compose([(below, n) for _, below, n in both], step, tilt, size),

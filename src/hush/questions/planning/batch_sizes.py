@@ -4,7 +4,8 @@ from __future__ import annotations
 
 import textwrap
 from collections.abc import Iterable
-from dataclasses import dataclass
+from dataclasses import asdict, dataclass
+from typing import Any
 
 from hush.checks import count, delta_in_range, number
 from hush.errors import InvalidParameter
@@ -15,6 +16,7 @@ from hush.questions.charts.drawing import Axis, Chart, ChartLine
 from hush.questions.planning.free_sampling import free_rate
 from hush.questions.planning.of_mean import multiplier
 from hush.questions.planning.result import WIDTH
+from hush.questions.text_table import aligned
 
 TOLERANCE = 1e-4
 FREE = 1.1
@@ -86,6 +88,16 @@ class TrainingPlans:
         )
         return tuple(found)
 
+    def document(self) -> dict[str, Any]:
+        """All of it as plain numbers and texts, for JSON."""
+        return {
+            "examples": self.examples,
+            "epsilon": self.epsilon,
+            "delta": self.delta,
+            "rows": [asdict(row) for row in self.rows],
+            "hints": self.hints,
+        }
+
     def chart(self) -> Chart:
         """Noise on the average gradient against batch size, one line for each number of epochs."""
         lines = []
@@ -125,12 +137,9 @@ class TrainingPlans:
         return [head, *body]
 
     def __str__(self) -> str:
-        rows = self.table()
-        widths = [max(len(row[k]) for row in rows) for k in range(len(rows[0]))]
-        lines = ["  ".join(cell.rjust(width) for cell, width in zip(row, widths, strict=True)) for row in rows]
         title = f"DP-SGD on {self.examples} examples, Poisson batches, epsilon {self.epsilon:g} at delta {self.delta:g}"
         said = [part for text in self.hints for part in textwrap.wrap(text, WIDTH)]
-        return "\n".join([title, "", *lines, "", *said])
+        return "\n".join([title, "", *aligned(self.table()), "", *said])
 
 
 def training_plans(

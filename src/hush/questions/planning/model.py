@@ -44,10 +44,15 @@ class PublicPilot:
         found.flags.writeable = False
         object.__setattr__(self, "values", found)
 
-    def ppf(self, probability: Array) -> Array:
+    def ppf(self, probability: Array | float) -> Array | float:
         """The quantile function: straight lines through the sorted numbers."""
         found = np.interp(probability, np.linspace(0.0, 1.0, self.values.size), self.values)
         return float(found) if np.ndim(probability) == 0 else found
+
+    def require_within(self, who: str, bounds: tuple[float, float]) -> None:
+        """The bounds of a plan must hold for numbers that are known one by one."""
+        if not bounds[0] <= self.values[0] <= self.values[-1] <= bounds[1]:
+            raise InvalidParameter(who, "a pilot within the bounds", bounds=bounds)
 
     def __str__(self) -> str:
         return f"a public pilot of {self.values.size} numbers"
@@ -76,11 +81,11 @@ class Mixture:
             raise InvalidParameter("Mixture", rule, shares=shares)
         object.__setattr__(self, "parts", parts)
 
-    def pdf(self, value: Array) -> Array:
+    def pdf(self, value: Array | float) -> Array:
         """The density."""
-        return sum(share * law.pdf(value) for share, law in self.parts)
+        return np.sum([share * law.pdf(value) for share, law in self.parts], axis=0)
 
-    def ppf(self, probability: Array) -> Array:
+    def ppf(self, probability: Array | float) -> Array | float:
         """The quantile function, by halving between the least and the largest of the parts' own quantiles."""
         wanted = np.asarray(probability, dtype=float)
         ends = np.array([law.ppf(wanted) for _, law in self.parts])
@@ -126,28 +131,29 @@ class Model:
         return self.variance + (self.mean - centre) ** 2
 
 
-def read_model(who: str, model: object, bounds: tuple[float, float]) -> Model | None:
+def read_model(who: str, model: Any, bounds: tuple[float, float]) -> Model | None:
     """The model, checked; None stands for the worst case."""
     if model is None:
         return None
     if not callable(getattr(model, "ppf", None)):
         hint = "wrap numbers that are public in hush.PublicPilot" if hasattr(model, "__len__") else RULE
         raise InvalidParameter(who, f"a public model: {hint}", model=type(model).__name__)
-    if isinstance(model, PublicPilot) and not bounds[0] <= model.values[0] <= model.values[-1] <= bounds[1]:
-        raise InvalidParameter(who, "a pilot within the bounds", bounds=bounds)
+    if hasattr(model, "require_within"):
+        model.require_within(who, bounds)
     with np.errstate(all="ignore"):
-        values = np.asarray(model.ppf(CHECKED), dtype=float)  # type: ignore[attr-defined]
+        values = np.asarray(model.ppf(CHECKED), dtype=float)
     if values.shape != CHECKED.shape or np.any(np.isnan(values)) or np.any(np.diff(values) < 0):
         raise InvalidParameter(who, "a model whose ppf gives rising numbers for probabilities", model=_words(model))
     outside = float(np.mean((values < bounds[0]) | (values > bounds[1])))
     return Model.of(model, bounds, _words(model), outside)
 
 
-def _words(model: object) -> str:
-    """How the model is called: scipy's frozen distributions have no text of their own."""
+def _words(model: Any) -> str:
+    """The name of a model: its own text, its family (scipy's distributions have no text), or the name of its class."""
     family = getattr(getattr(model, "dist", None), "name", None)
     if family is None:
-        return str(model) if isinstance(model, PublicPilot | Mixture) else f"a {type(model).__name__}"
+        named = type(model).__str__ is not object.__str__
+        return str(model) if named else f"a {type(model).__name__}"
     given = [f"{value:g}" for value in getattr(model, "args", ())]
     given += [f"{name}={value:g}" for name, value in getattr(model, "kwds", {}).items()]
     return f"{family}({', '.join(given)})"

@@ -315,7 +315,7 @@ class Varying(Samples):
 
     def _mean(self, square: Callable[[Simulated], float]) -> float:
         low, high = self.given.bounds
-        true = float(self.model.quantiles(self.p))
+        true = float(self.model.quantiles(np.array(self.p)))
         uniform = ((high - true) ** 3 + (true - low) ** 3) / (3 * self.given.spread)
         return sum(weight * (square(part) if part.size else uniform) for weight, part in self.parts)
 

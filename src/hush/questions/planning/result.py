@@ -4,13 +4,15 @@ from __future__ import annotations
 
 import math
 import textwrap
-from dataclasses import dataclass
+from dataclasses import asdict, dataclass
+from typing import Any
 
 from hush.curves.relation import Relation
 from hush.curves.renyi.convert import amplify
 from hush.errors import InvalidParameter
 from hush.questions.charts.drawing import Axis, Chart, ChartLine, Stroke
 from hush.questions.planning.free_sampling import rules
+from hush.questions.text_table import aligned
 
 GAIN = 0.05
 """A sample must be better by this share of the error: less may be the error of the prediction."""
@@ -99,6 +101,24 @@ class Plan:
             said += f" The best sample (rate {nearest.rate:.3g}, {nearest.mechanism}) has {nearest.error:.3g}."
         return said
 
+    def document(self) -> dict[str, Any]:
+        """All of it as plain numbers and texts, for JSON."""
+        return {
+            "statistic": self.statistic,
+            "population": self.population,
+            "bounds": self.bounds,
+            "relation": self.relation.value,
+            "model": self.model,
+            "queries": self.queries,
+            "sample": self.sample,
+            "answer": self.answer,
+            "best": asdict(self.best),
+            "epsilon": self.epsilon,
+            "delta": self.delta,
+            "rows": [asdict(row) for row in self.rows],
+            "hints": self.hints,
+        }
+
     @property
     def hints(self) -> tuple[str, ...]:
         """What else to know: time, noise that fills the bounds, Steinke's rules."""
@@ -158,12 +178,9 @@ class Plan:
         return [("rate", "records", "epsilon of sample", "seconds", *self.mechanisms), *body]
 
     def __str__(self) -> str:
-        rows = self.table()
-        widths = [max(len(row[k]) for row in rows) for k in range(len(rows[0]))]
-        lines = ["  ".join(cell.rjust(width) for cell, width in zip(row, widths, strict=True)) for row in rows]
         said = [part for text in (self.answer, *self.hints) for part in textwrap.wrap(text, WIDTH)]
         title = textwrap.wrap(f"Expected error (RMSE) of a {self.statistic}: {self._setting()}", WIDTH)
-        return "\n".join([*title, "", *lines, "", *said])
+        return "\n".join([*title, "", *aligned(self.table()), "", *said])
 
 
 def _chosen(rows: tuple[PlanRow, ...]) -> PlanRow:

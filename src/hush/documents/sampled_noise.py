@@ -50,9 +50,8 @@ ADVANCED = "advanced composition after the sampling lemma"
 RENYI = "Rényi: Poisson sampling, add or remove one (Zhu, Wang 2019)"
 
 
-def _setting(mechanism: Gaussian | Laplace) -> str:
-    noise = f"σ = {mechanism.noise_multiplier:g}" if isinstance(mechanism, Gaussian) else f"b = {mechanism.scale:g}"
-    return f"{noise}, γ = {RATE:g}; without replacement, replace one record, where a line says nothing else"
+def _setting(mechanism: Mechanism) -> str:
+    return f"{mechanism}, γ = {RATE:g}; without replacement, replace one record, where a line says nothing else"
 
 
 def renyi_curves(mechanism: Gaussian | Laplace, orders: tuple[float, ...] = ORDERS) -> Chart:

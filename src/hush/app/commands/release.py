@@ -2,24 +2,19 @@
 
 from __future__ import annotations
 
-import json
-import math
-import sys
-from argparse import Namespace
+from argparse import ArgumentParser, Namespace
 from collections.abc import Callable, Iterator
-from contextlib import contextmanager
 from decimal import Decimal
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import hush
-from hush import releases
+from hush.app import output, progress
+from hush.app.options import add_examples, add_json
 from hush.errors import InvalidParameter
 from hush.numerics.decimals import rounded_down
-from hush.questions.json.strict import from_number
-from hush.releases.query import Query
-from hush.releases.statistics.histograms import read_category
-from hush.releases.tables.table import Progress
-from hush.releases.target import Targeted, meeting
+
+if TYPE_CHECKING:
+    from hush.releases.target import Targeted
 
 NEEDS = {
     "count": (),
@@ -30,24 +25,60 @@ NEEDS = {
     "quantile": ("bounds", "p"),
     "histogram": (),
 }
-"""Options without which a statistic makes no sense."""
+"""Every statistic, and the options without which it makes no sense."""
 MAY_HAVE = {"mean": ("size",), "histogram": ("categories", "edges", "other")}
 OWN = ("bounds", "p", "size", "categories", "edges", "other")
 """Options that belong to some statistics only."""
 ORDERED = ("median", "quantile")
 """Statistics by the exponential mechanism: with a delta their epsilon is sought; for all others, Gaussian noise is."""
+ABOUT = """\
+--epsilon is what the release gives away in the end: with --sample, after amplification; with --unit, for a whole user.
+The noise is what just meets it; both are printed. Bounds, categories and edges are public: never read them off the
+data. Cells of a CSV file that are no number, and missing values, count as the lower bound.
+"""
 
 
-def answer(arguments: Namespace) -> str:
-    """The release as text or JSON."""
+def add(parser: ArgumentParser) -> None:
+    """The options."""
+    parser.add_argument("statistic", choices=tuple(NEEDS))
+    parser.add_argument("file", help="a .parquet or .csv file")
+    parser.add_argument("--column", help="the column, unless there is only one")
+    parser.add_argument("--epsilon", type=float, required=True, help="what the release may give away in the end")
+    parser.add_argument("--delta", type=float, default=0.0, help="0 (the default): pure, with Laplace noise")
+    parser.add_argument("--bounds", type=float, nargs=2, metavar=("LOW", "HIGH"), help="where numbers are clamped to")
+    parser.add_argument("--sample", type=float, metavar="RATE", help="run on a secret Poisson sample of this rate")
+    parser.add_argument("--p", type=float, help="which quantile, 0 to 1")
+    parser.add_argument("--size", type=float, help="public number of records, for a mean")
+    parser.add_argument("--categories", nargs="+", help="the categories of a histogram")
+    parser.add_argument("--edges", type=float, nargs="+", help="the edges of a histogram's bins")
+    parser.add_argument("--other", action="store_true", help="count what is in no category or bin, too")
+    parser.add_argument("--unit", metavar="COLUMN", help="protect all records that share a value of this column")
+    parser.add_argument("--max-contributions", type=int, metavar="K", help="records kept of each unit")
+    parser.add_argument("--confidence", type=float, default=0.95, help="of the intervals (0.95)")
+    add_json(parser)
+    add_examples(
+        parser,
+        "hush release median data.parquet --column income --bounds 0 2000 --epsilon 1 --sample 0.01",
+        "hush release mean data.csv --column income --bounds 0 2000 --epsilon 1 --size 10000",
+        "hush release quantile data.parquet --column age --p 0.9 --bounds 0 120 --epsilon 0.5",
+        "hush release histogram data.csv --column answer --categories yes no --other --epsilon 1",
+        "hush release sum data.parquet --column minutes --bounds 0 60 --epsilon 1 --unit user_id --max-contributions 5",
+        "hush release mean data.parquet --column income --bounds 0 2000 --epsilon 1 --delta 1e-6",
+        more=ABOUT,
+    )
+
+
+def run(arguments: Namespace) -> str:
+    """The release, as text or JSON."""
+    from hush.releases.target import meeting
+
     given = _given(arguments)
     scheme = None if arguments.sample is None else hush.Poisson(rate=arguments.sample)
-    with _progress() as progress:
-        table = _table(arguments, progress)
-        build = _builder(arguments, _typed(given, table))
-        gaussian = arguments.delta > 0 and arguments.statistic not in ORDERED
+    gaussian = arguments.delta > 0 and arguments.statistic not in ORDERED
+    with progress.bar("reading") as show:
+        table = _table(arguments, show)
         found = meeting(
-            build,
+            _builder(arguments, _typed(given, table), "noise_multiplier" if gaussian else "epsilon"),
             table,
             epsilon=arguments.epsilon,
             delta=arguments.delta,
@@ -59,10 +90,10 @@ def answer(arguments: Namespace) -> str:
     return _json(arguments, found, release) if arguments.json else _text(arguments, found, release)
 
 
-def _table(arguments: Namespace, progress: Progress | None) -> releases.Table:
+def _table(arguments: Namespace, show: progress.Show) -> hush.releases.Table:
     """The file, with errors that name the options, and no column that was not named."""
     who = f"hush release {arguments.statistic}"
-    reader = releases.table(arguments.file).reader
+    reader = hush.releases.table(arguments.file).reader
     columns = len(reader.names)
     for option in ("column", "unit"):
         name = getattr(arguments, option)
@@ -73,7 +104,7 @@ def _table(arguments: Namespace, progress: Progress | None) -> releases.Table:
     left = [name for name in reader.names if name != arguments.unit]
     if arguments.statistic != "count" and arguments.column is None and len(left) != 1:
         raise InvalidParameter(who, "--column the name of one column of the file", columns=columns)
-    return releases.Table(reader, arguments.column, arguments.unit, arguments.max_contributions, progress)
+    return hush.releases.Table(reader, arguments.column, arguments.unit, arguments.max_contributions, show)
 
 
 def _given(arguments: Namespace) -> dict[str, Any]:
@@ -91,38 +122,20 @@ def _given(arguments: Namespace) -> dict[str, Any]:
     return given
 
 
-def _typed(given: dict[str, Any], table: releases.Table) -> dict[str, Any]:
+def _typed(given: dict[str, Any], table: hush.releases.Table) -> dict[str, Any]:
     """The options with categories in the type of the column: a word of the command line is a text."""
+    from hush.releases.statistics.histograms import read_category
+
     if "categories" not in given:
         return given
     kind = table.reader.kind(table.name)
     return given | {"categories": [read_category(text, kind) for text in given["categories"]]}
 
 
-def _builder(arguments: Namespace, given: dict[str, Any]) -> Callable[[float], Query]:
+def _builder(arguments: Namespace, given: dict[str, Any], sought: str) -> Callable[[float], hush.releases.Query]:
     """From the value that is sought, an epsilon or a noise multiplier, to the query."""
-    name = arguments.statistic
-    query = getattr(releases, name.capitalize())
-    sought = "noise_multiplier" if arguments.delta > 0 and name not in ORDERED else "epsilon"
+    query = getattr(hush.releases, arguments.statistic.capitalize())
     return lambda value: query(**given, **{sought: value})
-
-
-@contextmanager
-def _progress() -> Iterator[Progress | None]:
-    """A bar on a terminal, where rich is installed; nothing elsewhere."""
-    try:
-        from rich.console import Console
-        from rich.progress import Progress as Bar
-    except ImportError:
-        yield None
-        return
-    console = Console(stderr=True)
-    if sys.stderr is None or not sys.stderr.isatty():
-        yield None
-        return
-    with Bar(console=console, transient=True) as bar:
-        task = bar.add_task("reading", total=None)
-        yield lambda done, total: bar.update(task, completed=done, total=total)
 
 
 def _spent(arguments: Namespace, found: Targeted) -> str:
@@ -168,10 +181,8 @@ def _json(arguments: Namespace, found: Targeted, release: hush.releases.Release)
         "delta": arguments.delta,
         "inner": found.value,
         "private": release.private,
-        "relation": release.mechanism.relation.value,
-        "mechanism": json.loads(hush.to_json(release.mechanism)),
     }
-    return json.dumps(document, allow_nan=False)
+    return output.about(release.mechanism, document)
 
 
 def _value(value: Any) -> Any:
@@ -183,15 +194,13 @@ def _value(value: Any) -> Any:
 def _json_cell(cell: Any) -> Any:
     """A category, or the ends of a bin; what no number of JSON can hold is a text."""
     if isinstance(cell, tuple):
-        return [_number(end) for end in cell]
-    return str(cell) if isinstance(cell, Decimal) else _number(cell) if isinstance(cell, float) else cell
+        return [float(end) for end in cell]
+    return str(cell) if isinstance(cell, Decimal) else cell
 
 
-def _number(value: Any) -> Any:
-    """What JSON can hold of a number: whole ones stay whole."""
-    if isinstance(value, int):
-        return value
-    return "-inf" if value == -math.inf else from_number(value)
+def _number(value: Any) -> float:
+    """A plain number: whole ones stay whole."""
+    return value if isinstance(value, int) else float(value)
 
 
 def _ends(interval: hush.releases.Interval | None) -> Any:

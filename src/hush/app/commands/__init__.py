@@ -1,0 +1,20 @@
+"""One file per command: `add(parser)` adds its options and needs no arithmetic, `run(arguments)` returns its output."""
+
+COMMANDS = {
+    "epsilon": "the least epsilon at a delta",
+    "delta": "the least delta at an epsilon",
+    "tradeoff": "what the best attacker misses at a false positive rate",
+    "explain": "theorems, papers, assumptions, and what every method says",
+    "statement": "the guarantee in plain words",
+    "calibrate": "the noise, rate or steps that just meet a target",
+    "compare": "one training run under every way to draw its batches: Poisson, fixed size, allocation, shuffled",
+    "compose": "what every composition theorem says, side by side",
+    "iterate": "the last iterate of noisy gradient descent, against releasing all iterates",
+    "plan": "expected error with and without a sample, before any data is seen; batch sizes of DP-SGD",
+    "release": "one noisy statistic of a file, on all records or on a secret sample",
+    "audit": "evidence against a claim: attacks on scores, on hush itself, and on data made on the spot",
+    "chart": "a picture of one or more mechanisms",
+    "figures": "the pictures of the documentation",
+    "words": "every word that an expression may have",
+}
+"""Every command, and what it gives in one line."""

@@ -1,0 +1,3 @@
+"""Programs are read by a type checker, never run."""
+
+collect_ignore = ["programs"]
