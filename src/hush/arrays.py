@@ -4,4 +4,6 @@ from __future__ import annotations
 
 from typing import Any, TypeAlias
 
-Array: TypeAlias = Any
+from numpy.typing import NDArray
+
+Array: TypeAlias = NDArray[Any]

@@ -133,7 +133,7 @@ class PrivateGradient:
 
 
 def _state(module: nn.Module) -> tuple[Any, ...]:
-    trained = [(id(p), p is not None and p.requires_grad) for p in module._parameters.values()]
+    trained = [(id(p), p.requires_grad) for p in module.parameters(recurse=False)]
     return module.training, module.__dict__.get("forward"), trained
 
 

@@ -17,7 +17,8 @@ import torch
 from torch import Tensor, nn
 
 from hush.learning.model_state.memory import equal, plain
-from hush.learning.model_state.reachable import PLAIN, attributes, is_own, scopes, slots, walk
+from hush.learning.model_state.reachable import CACHED, PLAIN, attributes, is_own, scopes, slots, walk
+from hush.learning.torch_private import tables
 
 Undo = Callable[[], object]
 MISSING = object()
@@ -61,8 +62,7 @@ def _undone(value: Any) -> Iterator[Undo]:
     if own is not None:
         yield functools.partial(_put_mapping, own, own.copy())
     if isinstance(value, nn.Module):  # whose entries are walked, and not these
-        parts = value._parameters, value._buffers, value._modules
-        yield from (functools.partial(_put_mapping, part, part.copy()) for part in parts)
+        yield from (functools.partial(_put_mapping, part, part.copy()) for part in tables(value).values())
     for _, slot in slots(type(value)):
         yield functools.partial(_put_slot, slot, value, _slot(slot, value))
     keep = _way(type(value))
@@ -196,6 +196,6 @@ WAYS: tuple[tuple[Any, Callable[[Any], Undo]], ...] = (
     (np.random.BitGenerator, lambda value: functools.partial(setattr, value, "state", value.state)),  # noqa: TID251
     (random.Random, lambda value: functools.partial(value.setstate, value.getstate())),
     (ContextVar, _of_variable),
-    (functools._lru_cache_wrapper, _of_cache),
+    (CACHED, _of_cache),
 )
 """How things are kept that hold something besides attributes."""

@@ -9,9 +9,9 @@ from typing import Any
 
 import torch
 from torch import Tensor, nn
-from torch.utils import _pytree as pytree
 
 from hush.errors import InvalidParameter
+from hush.learning.torch_private import tree_leaves, tree_map
 
 Loss = Callable[..., Tensor]
 Draw = Callable[..., Tensor]
@@ -20,7 +20,7 @@ Draw = Callable[..., Tensor]
 
 def tensors(batch: Any) -> list[Tensor]:
     """Every tensor of a batch, in a fixed order."""
-    return [leaf for leaf in pytree.tree_leaves(batch) if isinstance(leaf, Tensor)]
+    return [leaf for leaf in tree_leaves(batch) if isinstance(leaf, Tensor)]
 
 
 def size_of(batch: Any) -> int:
@@ -36,12 +36,12 @@ def size_of(batch: Any) -> int:
 
 def rows(batch: Any, start: int, stop: int) -> Any:
     """Some consecutive examples of a batch."""
-    return pytree.tree_map(lambda leaf: leaf[start:stop] if isinstance(leaf, Tensor) else leaf, batch)
+    return tree_map(lambda leaf: leaf[start:stop] if isinstance(leaf, Tensor) else leaf, batch)
 
 
 def picked(batch: Any, places: Tensor) -> Any:
     """The examples at the given places."""
-    return pytree.tree_map(lambda leaf: leaf[places] if isinstance(leaf, Tensor) else leaf, batch)
+    return tree_map(lambda leaf: leaf[places] if isinstance(leaf, Tensor) else leaf, batch)
 
 
 def row_losses(model: nn.Module, loss: Loss, batch: Any, count: int) -> Tensor:
@@ -98,7 +98,7 @@ def _without_reduction(loss: Loss) -> Loss:
 
 def joined(batches: list[Any]) -> Any:
     """Batches of equal shapes behind each other."""
-    return pytree.tree_map(lambda *leaves: torch.cat(leaves), *batches)
+    return tree_map(lambda *leaves: torch.cat(leaves), *batches)
 
 
 def random_like(batch: Any, count: int, generator: torch.Generator, kind: torch.dtype, draw: Draw) -> Any:
@@ -112,4 +112,4 @@ def random_like(batch: Any, count: int, generator: torch.Generator, kind: torch.
             return draw(shape, generator=generator, dtype=kind).to(leaf.device)
         return torch.randint(0, 2, shape, generator=generator).to(leaf.device, leaf.dtype)
 
-    return pytree.tree_map(drawn, batch)
+    return tree_map(drawn, batch)

@@ -8,7 +8,6 @@ from typing import Any
 
 import torch
 from torch import Tensor, nn
-from torch.utils import _pytree as pytree
 
 from hush.errors import HushError, InvalidParameter, NotCovered
 from hush.learning.boundary import attempt, quiet
@@ -29,6 +28,7 @@ from hush.learning.per_example.watch import (
     units_of,
     unrolled_units_of,
 )
+from hush.learning.torch_private import tree_map
 
 CACHE = 10 * 2**20
 """Bytes that a micro-batch should fill: what a core's share of the cache holds."""
@@ -109,7 +109,7 @@ class Watched:
 
         On private rows no error passes, and without this no row might ever add anything.
         """
-        typed = pytree.tree_map(lambda v, like: v.to(like.dtype) if isinstance(v, Tensor) else v, drawn, batch)
+        typed = tree_map(lambda v, like: v.to(like.dtype) if isinstance(v, Tensor) else v, drawn, batch)
         try:
             with torch.random.fork_rng(devices=[]), self.kept, self.run:
                 self._weighed(rows(typed, 0, ROWS), ROWS, 1.0, Flat(), 1.0)

@@ -10,7 +10,6 @@ from typing import Any
 import torch
 from torch import Tensor, nn
 from torch.overrides import TorchFunctionMode
-from torch.utils import _pytree as pytree
 
 from hush.errors import HushError, InvalidParameter, NotCovered
 from hush.learning.model_state.memory import Memory, difference, memory
@@ -19,12 +18,15 @@ from hush.learning.per_example.parts import LayerGradient
 from hush.learning.per_example.recurrent import unrolled
 from hush.learning.per_example.shared_parameters import Keys, grouped, joint
 from hush.learning.per_example.watch import Axes, Pass, Unit, hosts_of, trainable, units_of
+from hush.learning.torch_private import is_version, tree_leaves, version_of
 
 ROWS = 3
 """Examples that are compared with rows alone."""
 CLOSE = 1e-7
 """Share of a gradient that two ways to it may differ by: far above rounding in double precision, which is some thousand
 times 1e-16, and far below ROUNDING."""
+
+DROPOUTS = (nn.Dropout, nn.Dropout1d, nn.Dropout2d, nn.Dropout3d, nn.AlphaDropout, nn.FeatureAlphaDropout)
 
 Shapes = list[tuple[tuple[Any, ...], tuple[Any, ...]]]
 
@@ -68,7 +70,7 @@ def _still(model: nn.Module) -> nn.Module:
     except (RuntimeError, TypeError) as error:  # the old weight_norm, a lock
         raise NotCovered(f"a model that cannot be copied, and so not be checked beforehand: {error}") from error
     for module in model.modules():
-        if isinstance(module, nn.modules.dropout._DropoutNd):
+        if isinstance(module, DROPOUTS):
             module.p = 0.0
         elif isinstance(module, nn.RNNBase | nn.MultiheadAttention):
             module.dropout = 0.0
@@ -97,10 +99,11 @@ class Probe:
     @contextmanager
     def settled(self) -> Iterator[None]:
         """Random numbers are as they were afterwards, and parameters as they must be."""
-        versions = [p._version for p in self.model.parameters()]
+        before = [version_of(p) for p in self.model.parameters()]
         with torch.random.fork_rng(devices=[]), _Still():
             yield
-        if versions != [p._version for p in self.model.parameters()]:
+        after = list(self.model.parameters())
+        if len(after) != len(before) or not all(map(is_version, after, before)):
             raise keeps("its parameters")
 
     def same(self, one: Tensor, other: Tensor) -> bool:
@@ -221,7 +224,7 @@ def keeps(place: str) -> NotCovered:
 
 
 def _shape_list(values: Any) -> tuple[Any, ...]:
-    return tuple(tuple(leaf.shape) if isinstance(leaf, Tensor) else None for leaf in pytree.tree_leaves(values))
+    return tuple(tuple(leaf.shape) if isinstance(leaf, Tensor) else None for leaf in tree_leaves(values))
 
 
 def _axes(two: tuple[Any, Any], three: tuple[Any, Any]) -> Axes:

@@ -10,14 +10,13 @@ from typing import Any
 import torch
 from torch import Tensor, nn
 from torch.autograd.graph import GradientEdge
-from torch.autograd.graph import _engine_run_backward as backward  # autograd.grad checks for longer than it runs
 from torch.nn.attention import SDPBackend, sdpa_kernel
-from torch.utils import _pytree as pytree
 
 from hush.errors import NotCovered
 from hush.learning.per_example.parts import LayerGradient, PlainRows, Scratch
 from hush.learning.per_example.recurrent import Unrolled, recurrent
 from hush.learning.per_example.rules import Rule, is_narrow, narrow, pays, rule_of
+from hush.learning.torch_private import edge_of, gradients_at, is_version, tree_flatten, tree_unflatten, version_of
 
 LOW_PRECISION = (
     "mixed precision (autocast): how a row rounds may depend on the others, by more than is charged. Nearest: float32"
@@ -111,14 +110,14 @@ class Call:
     axis: int
     edge: GradientEdge
     shape: torch.Size
-    version: int
+    version: object
 
     def part(self, left: Tensor, count: int, scratch: Scratch) -> LayerGradient:
         """What the call adds to each of `count` examples, from the gradient of its output."""
         inputs, axis = self.inputs, self.axis
         if left.shape != self.shape:
             left = left.reshape(self.shape)
-        if inputs._version != self.version:
+        if not is_version(inputs, self.version):
             raise NotCovered(f"a model that overwrites the input of its layer {type(self.unit.module).__name__}")
         if axis < 0:
             inputs = spread(inputs, count, axis)
@@ -139,20 +138,6 @@ def spread(values: Tensor, count: int, axis: int) -> Tensor:
     """What all examples share, once for each."""
     lead = values if axis == LONE else values.unsqueeze(0)
     return lead.expand(count, *lead.shape[1:])
-
-
-def edge_of(output: Tensor) -> tuple[Tensor, GradientEdge]:
-    """The output, and where its gradient arrives, also if it is overwritten later.
-
-    Who overwrites a view makes a new history of it; that of what it is a view of stays a part of it.
-    """
-    base = output._base
-    if base is None:
-        return output, GradientEdge(output.grad_fn, output.output_nr)  # type: ignore[arg-type]
-    same = base.numel() == output.numel() and base.is_contiguous() and output.is_contiguous()
-    if same and base.grad_fn is not None:
-        return output, GradientEdge(base.grad_fn, base.output_nr)
-    return edge_of(output.clone())
 
 
 def hosts_of(units: Sequence[Unit]) -> list[Unrolled]:
@@ -255,7 +240,7 @@ class Pass:
                 raise ValueError("rows of the batch do not have as many rows in the layer as they had at first")
             output, edge = edge_of(output)
             inputs = arguments[0].detach()
-            self.calls.append(Call(unit, rule, inputs, axis, edge, output.shape, inputs._version))
+            self.calls.append(Call(unit, rule, inputs, axis, edge, output.shape, version_of(inputs)))
             return output
 
         return forward
@@ -281,7 +266,7 @@ class Pass:
         self.closed = True
         if self.ones.shape != losses.shape or self.ones.dtype != losses.dtype or self.ones.device != losses.device:
             self.ones = torch.ones_like(losses)
-        gradients = backward((losses,), (self.ones,), False, False, tuple(targets), True, accumulate_grad=False)
+        gradients = gradients_at(targets, losses, self.ones)
         found: dict[int, list[LayerGradient]] = {}
         for call, left in zip(self.calls, gradients, strict=False):
             if left is not None:
@@ -316,13 +301,13 @@ class _Shim(nn.Module):
 
 def mapped(shim: nn.Module, copies: dict[str, Tensor], arguments: Any, axes: Axes) -> Any:
     """The module on every example with its own parameters, all at once."""
-    leaves, spec = pytree.tree_flatten(arguments)
+    leaves, spec = tree_flatten(arguments)
     shape: list[Any] = []
 
     def one(parameters: dict[str, Tensor], *values: Any) -> tuple[Tensor, ...]:
         rows = [v if axis is None else v.unsqueeze(axis) for v, axis in zip(values, axes.arguments, strict=True)]
-        placed, named = pytree.tree_unflatten(rows, spec)
-        results, result_spec = pytree.tree_flatten(torch.func.functional_call(shim, parameters, placed, named))
+        placed, named = tree_unflatten(rows, spec)
+        results, result_spec = tree_flatten(torch.func.functional_call(shim, parameters, placed, named))
         shape[:] = [results, result_spec]
         pairs = zip(results, axes.results, strict=True)
         return tuple(result.squeeze(axis) for result, axis in pairs if axis is not None)
@@ -334,22 +319,22 @@ def mapped(shim: nn.Module, copies: dict[str, Tensor], arguments: Any, axes: Axe
         values = iter(run(copies, *leaves))
     results, result_spec = shape
     merged = [result if axis is None else next(values) for result, axis in zip(results, axes.results, strict=True)]
-    return pytree.tree_unflatten(merged, result_spec)
+    return tree_unflatten(merged, result_spec)
 
 
 def looped(shim: nn.Module, copies: dict[str, Tensor], arguments: Any, axes: Axes, count: int) -> Any:
     """The module on one example after the other: for what cannot be mapped."""
-    leaves, spec = pytree.tree_flatten(arguments)
+    leaves, spec = tree_flatten(arguments)
     collected: list[list[Any]] = []
     result_spec: Any = None
     for row in range(count):
         rows = [v if axis is None else v.narrow(axis, row, 1) for v, axis in zip(leaves, axes.arguments, strict=True)]
-        placed, named = pytree.tree_unflatten(rows, spec)
+        placed, named = tree_unflatten(rows, spec)
         parameters = {name: copy[row] for name, copy in copies.items()}
-        results, result_spec = pytree.tree_flatten(torch.func.functional_call(shim, parameters, placed, named))
+        results, result_spec = tree_flatten(torch.func.functional_call(shim, parameters, placed, named))
         collected.append(results)
     merged = [
         values[0] if axis is None else torch.cat(values, axis)
         for values, axis in zip(zip(*collected, strict=True), axes.results, strict=True)
     ]
-    return pytree.tree_unflatten(merged, result_spec)
+    return tree_unflatten(merged, result_spec)
