@@ -38,7 +38,9 @@ def micro_batched(model: nn.Module, rows: int) -> Step:
 
     def step(batch: Any) -> None:
         if not chosen:
-            chosen["rows"] = hush.learning.per_example.clipped_sum.Watched.of(model, F.cross_entropy, batch).micro(rows)
+            chosen["rows"] = hush.learning.per_example.clipped_sum.CheckedModel.of(model, F.cross_entropy, batch).micro(
+                rows
+            )
         optimizer.zero_grad()
         for start in range(0, len(batch[1]), chosen["rows"]):
             part = [values[start : start + chosen["rows"]] for values in batch]

@@ -11,9 +11,9 @@ from hypothesis import strategies as st
 from torch import Tensor, nn
 
 import hush
-from hush.learning.dpsgd.clipping import Automatic, Flat, PerLayer
 from hush.learning.dpsgd.fit import fit
 from hush.learning.per_example.clipped_sum import clipped_gradient
+from hush.learning.per_example.clipping import Automatic, Flat, PerLayer
 from tests.learning.models import MODELS, ROWS, case, distance, each
 
 

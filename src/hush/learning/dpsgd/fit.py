@@ -15,11 +15,11 @@ from hush.curves.bound import Bound
 from hush.errors import HushError, InvalidParameter, NotCovered
 from hush.learning.boundary import WITHHELD
 from hush.learning.dpsgd.checkpoint import Checkpoint
-from hush.learning.dpsgd.clipping import Clipping, Flat, checked_norm
 from hush.learning.dpsgd.data import TrainingRows
 from hush.learning.dpsgd.gradient_noise import GradientNoise, SecureNoise
 from hush.learning.per_example.batch import Loss, row_losses, size_of, unreduced
-from hush.learning.per_example.clipped_sum import Watched
+from hush.learning.per_example.clipped_sum import CheckedModel
+from hush.learning.per_example.clipping import Clipping, Flat, checked_norm
 from hush.mechanisms.mechanism import Mechanism
 from hush.questions.planning.train_plan import TrainPlan
 from hush.randomness.source import Source
@@ -66,7 +66,7 @@ class PrivateGradient:
         self.max_norm = checked_norm("PrivateGradient", max_norm)
         self.clipping, self.noise = clipping or Flat(), noise or SecureNoise()
         self.steps = 0
-        self._watched: Watched | None = None
+        self._watched: CheckedModel | None = None
         self._drawn: DrawnBatch | None = None
         self._run: object = None
         self._states: list[tuple[Any, ...]] = []
@@ -120,7 +120,7 @@ class PrivateGradient:
         for name, p in watched.parameters.items():
             p.grad = named[name]
 
-    def _ready(self, batch: Any) -> Watched:
+    def _ready(self, batch: Any) -> CheckedModel:
         """Check the model on random data of these shapes, first and whenever the way it works was changed.
 
         That is train() or eval(), parameters that are frozen, not frozen any more or others, another forward.
@@ -128,7 +128,7 @@ class PrivateGradient:
         states = [_state(module) for module in self.model.modules()]
         if self._watched is None or states != self._states:
             self._states = states
-            self._watched = Watched.of(self.model, self.loss, batch, self.plan.expected_batch)
+            self._watched = CheckedModel.of(self.model, self.loss, batch, self.plan.expected_batch)
         return self._watched
 
 

@@ -24,7 +24,7 @@ Undo = Callable[[], object]
 MISSING = object()
 
 
-class Kept:
+class Restored:
     """All that a model and its loss hold, put back as it was when it is left.
 
     The check before refuses what it sees a model keep, on random rows. What a model keeps of unusual rows alone is
@@ -34,7 +34,7 @@ class Kept:
     def __init__(self, model: nn.Module, loss: object) -> None:
         self.roots = {"model": model, "loss": loss}
 
-    def __enter__(self) -> Kept:
+    def __enter__(self) -> Restored:
         found = {id(value): value for _, value in walk(self.roots) if type(value) not in PLAIN}
         self.undo = [undo for value in found.values() for undo in _undone(value)]
         self.alive = found  # so that nothing that is put back was let go

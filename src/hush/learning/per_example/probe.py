@@ -14,17 +14,17 @@ from torch.overrides import TorchFunctionMode
 from hush.errors import HushError, InvalidParameter, NotCovered
 from hush.learning.model_state.memory import Memory, difference, memory
 from hush.learning.per_example.batch import Draw, Loss, random_like, row_losses, rows, unreduced
-from hush.learning.per_example.parts import LayerGradient
+from hush.learning.per_example.layer_gradients import LayerGradient
 from hush.learning.per_example.recurrent import unrolled
-from hush.learning.per_example.shared_parameters import Keys, grouped, joint
-from hush.learning.per_example.watch import Axes, Pass, Unit, hosts_of, trainable, units_of
+from hush.learning.per_example.units import Axes, Keys, Unit, grouped, hosts_of, joint, trainable, units_of
+from hush.learning.per_example.watch import Pass
 from hush.learning.torch_private import is_version, tree_leaves, version_of
 
 ROWS = 3
 """Examples that are compared with rows alone."""
 CLOSE = 1e-7
 """Share of a gradient that two ways to it may differ by: far above rounding in double precision, which is some thousand
-times 1e-16, and far below ROUNDING."""
+times 1e-16, and far below CHARGED_ROUNDING."""
 
 DROPOUTS = (nn.Dropout, nn.Dropout1d, nn.Dropout2d, nn.Dropout3d, nn.AlphaDropout, nn.FeatureAlphaDropout)
 
@@ -195,15 +195,13 @@ class Probe:
             )
         return found
 
-    def watched(
-        self, units: list[Unit], run: Pass, batch: Any, count: int
-    ) -> tuple[list[tuple[Keys, LayerGradient]], Tensor]:
-        """The parts of a batch by the watched pass, and its losses."""
+    def watched(self, run: Pass, batch: Any, count: int) -> tuple[list[tuple[Keys, LayerGradient]], Tensor]:
+        """The gradients of a batch by the watched pass, and its losses."""
         with run:
             run.begin(count)
             with self.settled():
                 losses = row_losses(self.model, self.loss, batch, count)
-            return joint(run.parts(losses), grouped(units)), losses
+            return joint(run.parts(losses), grouped(run.units)), losses
 
 
 def mixes() -> NotCovered:

@@ -8,7 +8,7 @@ import torch
 from torch import Tensor, nn
 from torch.nn import functional as F
 
-from hush.learning.per_example.parts import LayerGradient, Lookup, PlainRows, Scratch, makes, outer
+from hush.learning.per_example.layer_gradients import LayerGradient, Lookup, PlainRows, Scratch, makes, outer
 
 Rule = Callable[[nn.Module, Tensor, Tensor, tuple[str, ...], Scratch], LayerGradient]
 """(layer, input, gradient of the output, names of the trainable parameters, memory), examples in front, to a part."""
