@@ -9,8 +9,8 @@ from torch import nn
 from torch.nn import functional as F
 
 import hush
-from hush.learning.dpsgd.fit import DrawnBatch, PrivateGradient
 from hush.learning.dpsgd.gradient_noise import FastNoise, GradientNoise, SecureNoise
+from hush.learning.dpsgd.private_gradient import DrawnBatch, PrivateGradient
 
 Step = Callable[[Any], None]
 RATE = 0.01

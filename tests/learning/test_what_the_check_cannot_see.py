@@ -10,8 +10,8 @@ from torch import Tensor, nn
 from torch.nn import functional as F
 
 import hush
-from hush.learning.dpsgd.fit import DrawnBatch, PrivateGradient
 from hush.learning.dpsgd.gradient_noise import FastNoise
+from hush.learning.dpsgd.private_gradient import DrawnBatch, PrivateGradient
 from hush.learning.per_example.clipped_sum import CheckedModel, clipped_gradient
 from tests.learning.models import Wired, clipped_alone, each
 

@@ -365,7 +365,7 @@ def noise_of_the_mean(patch: Patch) -> None:
 
 def drawn_batch_normalises(patch: Patch) -> None:
     """The noisy sum divided by the number of rows that were drawn, which is secret."""
-    from hush.learning.dpsgd.fit import PrivateGradient
+    from hush.learning.dpsgd.private_gradient import PrivateGradient
     from hush.learning.per_example.batch import size_of
 
     call = PrivateGradient.__call__
@@ -380,7 +380,7 @@ def drawn_batch_normalises(patch: Patch) -> None:
 
 def empty_batch_skipped(patch: Patch) -> None:
     """A batch without rows leaves no noise behind: that it was empty shows."""
-    from hush.learning.dpsgd.fit import PrivateGradient
+    from hush.learning.dpsgd.private_gradient import PrivateGradient
     from hush.learning.per_example.batch import size_of
 
     call = PrivateGradient.__call__

@@ -1,11 +1,11 @@
 # The public names of hush.learning; each is loaded when first used, as torch takes seconds to import.
 
-from hush.learning.dpsgd.fit import PrivateGradient as PrivateGradient
 from hush.learning.dpsgd.fit import Progress as Progress
 from hush.learning.dpsgd.fit import Trained as Trained
 from hush.learning.dpsgd.fit import fit as fit
 from hush.learning.dpsgd.gradient_noise import FastNoise as FastNoise
 from hush.learning.dpsgd.gradient_noise import SecureNoise as SecureNoise
+from hush.learning.dpsgd.private_gradient import PrivateGradient as PrivateGradient
 from hush.learning.linear.bagging import BaggingClassifier as BaggingClassifier
 from hush.learning.linear.estimators import LinearRegression as LinearRegression
 from hush.learning.linear.estimators import LinearSVC as LinearSVC

@@ -5,11 +5,11 @@ from __future__ import annotations
 from collections import Counter
 from collections.abc import Mapping
 from dataclasses import dataclass
-from typing import Any
+from typing import Any, Protocol, TypeAlias
 
 import torch
 from torch import Tensor
-from torch.utils.data import DataLoader, TensorDataset, default_collate
+from torch.utils.data import DataLoader, Dataset, TensorDataset, default_collate
 
 from hush.errors import InvalidParameter, NotCovered
 from hush.learning.boundary import attempt, quiet
@@ -21,6 +21,17 @@ VOTERS = 9
 AHEAD = 2
 """Votes that the winner must be ahead by, all others together: a row that is another moves this by two, and so never
 turns one winner into another. Where it leaves none, the error says only that the rows are of many kinds."""
+
+
+class RowsByNumber(Protocol):
+    """A tuple of columns (inputs, targets, ...), or a list or dataset of rows."""
+
+    def __len__(self) -> int: ...
+
+    def __getitem__(self, place: int, /) -> Any: ...
+
+
+TrainingData: TypeAlias = RowsByNumber | Dataset[Any]
 
 
 @dataclass(frozen=True, eq=False)
@@ -37,11 +48,11 @@ class TrainingRows:
     device: torch.device
 
     @classmethod
-    def of(cls, data: Any, device: torch.device) -> TrainingRows:
-        data = _checked(data)
+    def of(cls, given: TrainingData, device: torch.device) -> TrainingRows:
+        """What was given, if it is columns of one length or rows of one shape."""
+        data = _checked(given)
         if isinstance(data, tuple):
-            length = size_of(data)
-            return cls(data, length, _moved(picked(data, _nowhere(data)), device), device)
+            return cls(data, size_of(data), _moved(picked(data, _nowhere(data)), device), device)
         if len(data) == 0:
             raise InvalidParameter("data", "a Dataset with at least one row, which shows the shapes", rows=0)
         return cls(data, len(data), _shapes_of(data, device), device)
