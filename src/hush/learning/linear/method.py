@@ -14,7 +14,7 @@ import numpy as np
 from hush.arrays import Array
 from hush.errors import InvalidParameter
 from hush.learning.linear.bounded_rows import LARGEST_NORM, Records
-from hush.learning.linear.losses import Loss
+from hush.learning.linear.losses import LinearLoss
 from hush.mechanisms.leaves.noise import Gaussian
 from hush.mechanisms.mechanism import Mechanism
 from hush.questions.calibrate import calibrate
@@ -28,14 +28,14 @@ SHARE_OF_ROUNDING = 1e-3
 FLOAT_ERROR = 1e-11
 """Relative error of a random vector that is made in floats."""
 FINE = 2.0**48
-"""Steps a deviation of continuous noise is cut into."""
+"""Steps that one standard deviation of continuous noise is cut into."""
 
 
 @dataclass(frozen=True)
 class Task:
     """The public part of a fit."""
 
-    loss: Loss
+    loss: LinearLoss
     columns: int
     """Entries of a row, the constant one included."""
     epsilon: float

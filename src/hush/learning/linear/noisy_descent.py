@@ -13,7 +13,7 @@ from hush.arrays import Array
 from hush.checks import count, number, positive
 from hush.errors import InvalidParameter
 from hush.learning.linear.bounded_rows import GRID, LARGEST_NORM, ExactSums, Records
-from hush.learning.linear.losses import Loss
+from hush.learning.linear.losses import LinearLoss
 from hush.learning.linear.method import LEAST_NOISE, MOST_NOISE, Method, MethodPlan, Task, gaussian_multiplier
 from hush.mechanisms.leaves.noise import Gaussian
 from hush.mechanisms.mechanism import Mechanism
@@ -37,11 +37,13 @@ LARGEST_NOISE = 2.0**13
 
 
 def checked_clip(who: str, clip: float | None) -> None:
+    """Refuse a clipping norm that the exact sums are not made for."""
     if clip is not None:
         number(who, f"0 < clip <= {LARGEST_CLIP:g}", 0.0, LARGEST_CLIP, low_open=True, clip=clip)
 
 
 def checked_momentum(who: str, momentum: float) -> None:
+    """Refuse a momentum with which the steps would never end."""
     number(who, "0 <= momentum < 1", 0.0, 1.0, high_open=True, momentum=momentum)
 
 
@@ -87,7 +89,7 @@ class FullBatchGradient(Method):
 
 @dataclass(frozen=True, kw_only=True)
 class PoissonGradient(Method):
-    """DP-SGD: descent on the clipped gradients of a fresh Poisson sample a step, accounted for as it was drawn.
+    """DP-SGD: descent on the clipped gradients of a fresh Poisson sample per step, accounted for as it was drawn.
 
     >>> PoissonGradient(batch_size=128).epochs
     20
@@ -138,6 +140,7 @@ def calibrated_steps(scheme: Poisson, steps: int, epsilon: float, delta: float) 
 
 
 def regularization(task: Task) -> float:
+    """The strength that was asked for, or the default one."""
     return REGULARIZATION if task.regularization is None else task.regularization
 
 
@@ -153,7 +156,7 @@ def noisy_count(records: int, multiplier: float | None, source: Source) -> float
 class Descent:
     """Steps with momentum on noisy sums, then the mean of the later half of the iterates; all public but the sums."""
 
-    loss: Loss
+    loss: LinearLoss
     columns: int
     steps: int
     noise_multiplier: float

@@ -63,13 +63,13 @@ class Objective(Method):
         slope = task.loss.largest_slope * LARGEST_NORM
         tilt = noise.scale * (2 * task.columns + 40)
         stop = SOLVED * slope + task.gradient_error(noise.ridge, tilt)
-        one = type(task.loss)(1)
+        one = replace(task.loss, scores=1)
         # k vectors: the solver stops, and floats err, by 2 stop in the gradient, and b is off as well
         off = 2 * stop + noise.scale * float_error(task.columns)
         radius = off / noise.ridge * math.sqrt(task.loss.scores)
 
         def train(records: Records, source: Source) -> Array:
-            found = []
+            found: list[Array] = []
             for score in range(task.loss.scores):
                 tilt = noise.draw(task.columns, source)[:, None]
                 part = records.column(score)

@@ -32,7 +32,7 @@ BLOCK = 1 << 12
 
 @dataclass(frozen=True)
 class OnePass(Method):
-    """A noisy gradient step a record, in the given order, and the last iterate alone: amplification by iteration.
+    """One noisy gradient step per record, in the given order, and the last iterate alone: amplification by iteration.
 
     The number of records is public (REPLACE). The guarantee is that of the last record, which nothing hides; earlier
     ones are hidden by later noise: `hush.OnePassGradientDescent.record_epsilon` tells how well.
@@ -86,6 +86,6 @@ class NoisyPass:
         return weights
 
     def rounding(self, records: int) -> float:
-        """A bound on how far the floats end from the real numbers: a generous error a step, times the steps."""
+        """A bound on how far the floats end from the real numbers: a generous error per step, times the steps."""
         size = LARGEST_WEIGHTS + self.step * (self.task.lipschitz + 40 * self.noise * math.sqrt(self.task.dimensions))
         return records * (self.task.dimensions + 20) * 2.0**-50 * size

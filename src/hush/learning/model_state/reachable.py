@@ -85,7 +85,7 @@ def _below(path: str, value: Any) -> Iterable[tuple[str, object]]:
 def _steps(kind: type) -> Callable[[Any], Iterable[tuple[str, object]]] | None:
     """How things of a kind are looked into; None if they hide something."""
     if issubclass(kind, FIXED + OUTSIDE) or is_of_compiler(kind):
-        return lambda value: ()
+        return lambda _: ()
     for kinds, steps in STEPS:
         if issubclass(kind, kinds):
             return steps

@@ -54,7 +54,7 @@ class _Still(TorchFunctionMode):
         return func(*args, **named)
 
 
-def _soft(logits: Tensor, tau: float = 1, hard: bool = False, dim: int = -1, **others: Any) -> Tensor:
+def _soft(logits: Tensor, tau: float = 1, hard: bool = False, dim: int = -1, **_: Any) -> Tensor:
     """gumbel_softmax with one constant for all draws, which cancels."""
     soft = (logits / tau).softmax(dim)
     if not hard:
@@ -165,7 +165,7 @@ class Probe:
         seen: dict[int, Shapes] = {id(unit): [] for unit in units}
 
         def hook_of(key: int) -> Any:
-            def hook(module: nn.Module, arguments: Any, named: Any, output: Any) -> None:
+            def hook(_: nn.Module, arguments: Any, named: Any, output: Any) -> None:
                 seen[key].append((_shape_list((arguments, named)), _shape_list(output)))
 
             return hook
