@@ -19,8 +19,8 @@ from hush.learning.torch_private import tree_flatten, tree_leaves, tree_map
 VOTERS = 9
 """Rows of a dataset that say by majority what a row is."""
 AHEAD = 2
-"""Votes that the winner must be ahead by, all others together: a row that is another moves this by two, and so never
-turns one winner into another. Where it leaves none, the error says only that the rows are of many kinds."""
+"""Votes that the winner needs more than all others together. Exchanging one row moves the difference by two, so that no
+single row turns one winner into another. Where there is no winner, the error says only that rows are of many kinds."""
 
 
 class RowsByNumber(Protocol):

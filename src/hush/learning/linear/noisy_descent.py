@@ -14,7 +14,15 @@ from hush.checks import count, number, positive
 from hush.errors import InvalidParameter
 from hush.learning.linear.bounded_rows import GRID, LARGEST_NORM, ExactSums, Records
 from hush.learning.linear.losses import LinearLoss
-from hush.learning.linear.method import LEAST_NOISE, MOST_NOISE, Method, MethodPlan, Task, gaussian_multiplier
+from hush.learning.linear.method import (
+    LEAST_NOISE,
+    MOST_NOISE,
+    ROUNDED_UP,
+    Method,
+    MethodPlan,
+    Task,
+    gaussian_multiplier,
+)
 from hush.mechanisms.leaves.noise import Gaussian
 from hush.mechanisms.mechanism import Mechanism
 from hush.mechanisms.schemes.scheme import Poisson
@@ -26,7 +34,8 @@ from hush.randomness.source import Source
 REGULARIZATION = 1e-4
 """In units where rows have norm 1; the noise and the end of the descent regularise too."""
 SHARE_OF_COUNT = 0.05
-"""Part of the squared mu that a noisy number of records costs where no public one is given."""
+"""Share of the budget that a noisy number of records costs where no public one is given. Gaussian steps add up in the
+squares of their noise: this is the share of the sum of 1/noise_multiplier²."""
 REACH = 4.0
 """How far the noise of all steps may carry the weights of two classes, were there no gradient."""
 LARGEST_CLIP = 4.0
@@ -69,7 +78,7 @@ class FullBatchGradient(Method):
 
     def plan(self, task: Task) -> MethodPlan:
         task.approximate("FullBatchGradient")
-        total = gaussian_multiplier(task.epsilon, task.delta) * (1 + 1e-12)
+        total = gaussian_multiplier(task.epsilon, task.delta) * ROUNDED_UP
         counting = None if task.examples is not None else total / math.sqrt(SHARE_OF_COUNT)
         left = 1.0 if counting is None else 1 - SHARE_OF_COUNT
         step = total * math.sqrt(self.steps / left)

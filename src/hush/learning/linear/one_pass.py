@@ -10,7 +10,10 @@ import numpy as np
 from hush.arrays import Array
 from hush.learning.linear.bounded_rows import Records
 from hush.learning.linear.method import (
+    GENEROUS,
+    ROUNDED_UP,
     SHARE_OF_ROUNDING,
+    SPARED,
     Method,
     MethodPlan,
     Task,
@@ -47,10 +50,10 @@ class OnePass(Method):
         task.approximate("OnePass")
         records = task.known_examples("OnePass")
         strength = task.regularization or 0.0
-        smoothness = (task.smoothness + strength) * (1 + 1e-12)
+        smoothness = (task.smoothness + strength) * ROUNDED_UP
         hidden = min(task.epsilon * SHARE_OF_ROUNDING, 1.0)
-        moved = 2 * task.lipschitz * (1 + 1e-12)
-        noise = moved * gaussian_multiplier(task.epsilon - hidden, task.delta) * (1 + 1e-9)
+        moved = 2 * task.lipschitz * ROUNDED_UP
+        noise = moved * gaussian_multiplier(task.epsilon - hidden, task.delta) * GENEROUS
         step = min(1 / smoothness, REACH / (noise * math.sqrt(records * task.columns)))
         loss = ConvexLoss(smoothness=smoothness, strong_convexity=strength, sensitivity=moved)
         run = OnePassGradientDescent(loss=loss, records=records, noise=noise, step_size=step)
@@ -59,7 +62,7 @@ class OnePass(Method):
 
         def train(data: Records, source: Source) -> Array:
             weights = walk.last_iterate(data, source)
-            return concealed(weights, radius=walk.rounding(records), epsilon=hidden * (1 - 1e-9), source=source)
+            return concealed(weights, radius=walk.rounding(records), epsilon=hidden * SPARED, source=source)
 
         return MethodPlan(mechanism, train)
 

@@ -25,7 +25,7 @@ MISSING = object()
 
 
 class Restored:
-    """All that a model and its loss hold, put back as it was when it is left.
+    """A context after which all that a model and its loss hold is as it was before.
 
     The check before refuses what it sees a model keep, on random rows. What a model keeps of unusual rows alone is
     undone here, wherever the check would have looked.
@@ -65,14 +65,14 @@ def _undone(value: Any) -> Iterator[Undo]:
         yield from (functools.partial(_put_mapping, part, part.copy()) for part in tables(value).values())
     for _, slot in slots(type(value)):
         yield functools.partial(_put_slot, slot, value, _slot(slot, value))
-    keep = _way(type(value))
+    keep = _keeper(type(value))
     if keep is not None:
         yield keep(value)
 
 
 @functools.lru_cache(maxsize=4096)
-def _way(kind: type) -> Callable[[Any], Undo] | None:
-    return next((keep for kinds, keep in WAYS if issubclass(kind, kinds)), None)
+def _keeper(kind: type) -> Callable[[Any], Undo] | None:
+    return next((keep for kinds, keep in KEEPERS if issubclass(kind, kinds)), None)
 
 
 def _of_function(function: types.FunctionType) -> Iterator[Undo]:
@@ -184,7 +184,7 @@ def _of_cache(value: Any) -> Undo:
     return lambda: None if value.cache_info().currsize == before else value.cache_clear()
 
 
-WAYS: tuple[tuple[Any, Callable[[Any], Undo]], ...] = (
+KEEPERS: tuple[tuple[Any, Callable[[Any], Undo]], ...] = (
     (Tensor, _of_tensor),
     (np.ndarray, _of_array),
     (dict, lambda value: functools.partial(_put_mapping, value, value.copy())),

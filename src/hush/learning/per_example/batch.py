@@ -29,7 +29,7 @@ def size_of(batch: Any) -> int:
     sizes = {leaf.shape[0] if leaf.dim() else None for leaf in leaves}
     size = next(iter(sizes), None)
     if not isinstance(batch, tuple | list) or len(sizes) != 1 or size is None:
-        rule = "a tuple (inputs, targets, ...) of tensors, all of one length, with one row an example"
+        rule = "a tuple (inputs, targets, ...) of tensors, all of one length, with one row per example"
         raise InvalidParameter("A batch", rule, batch=type(batch).__name__)
     return size
 
@@ -45,7 +45,7 @@ def picked(batch: Any, places: Tensor) -> Any:
 
 
 def row_losses(model: nn.Module, loss: Loss, batch: Any, count: int) -> Tensor:
-    """One loss an example, by an `unreduced` loss; one with more axes (a token, a pixel) is averaged over them."""
+    """One loss per example, by an `unreduced` loss; one with more axes (a token, a pixel) is averaged over them."""
     first, *others = batch
     if isinstance(first, Tensor):
         output = model(first)
@@ -59,14 +59,14 @@ def row_losses(model: nn.Module, loss: Loss, batch: Any, count: int) -> Tensor:
     if not isinstance(values, Tensor) or values.dim() == 0 or values.shape[0] != count:
         raise InvalidParameter(
             "loss",
-            "one value an example (reduction='none')",
+            "one value per example (reduction='none')",
             shape=tuple(values.shape) if isinstance(values, Tensor) else type(values).__name__,
         )
     return values if values.dim() == 1 else values.flatten(1).mean(1)
 
 
 def unreduced(loss: Loss) -> Loss:
-    """The loss with one value an example, where torch's own `reduction` would average it."""
+    """The loss with one value per example, where torch's own `reduction` would average it."""
     if not callable(loss):
         raise InvalidParameter("loss", "a function loss(output, targets, ...)", loss=type(loss).__name__)
     if isinstance(loss, nn.Module):

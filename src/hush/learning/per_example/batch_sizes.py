@@ -28,9 +28,10 @@ CHARGED_ROUNDING. It is 1.5e-8; rounding is 1e-16, some thousand times over.
 FAINT = 0.01
 """Rows whose gradient is a smaller share of the largest one are not told from rounding."""
 GROWTH = 16
-"""A size over the one before."""
+"""How much larger each size that is checked is than the one before."""
 OTHERS = 4
-"""Sizes between, drawn at random: a model may behave in another way where a size is odd, or no multiple of eight."""
+"""How many sizes between are checked, drawn at random: a model may behave in another way where a size is odd, or no
+multiple of eight."""
 
 
 def sizes_of(expected: float, most: int) -> Iterator[int]:
@@ -48,7 +49,7 @@ def sizes_of(expected: float, most: int) -> Iterator[int]:
 def check_sizes(probe: Probe, run: Pass, expected: float, most: int) -> None:
     """A batch is compared with its parts of the size before, which was compared itself; the first one with rows alone.
 
-    That is a few passes a size, where rows alone would be thousands.
+    That is a few passes per size, where rows alone would be thousands.
     """
     before, smaller = memory(model=probe.model, loss=probe.loss), ROWS
     regular = list(sizes_of(expected, most))
@@ -89,7 +90,7 @@ class _Seen:
 
 
 def _seen(probe: Probe, run: Pass, batch: Any, weights: Tensor, step: int) -> _Seen:
-    """A batch in parts of some size."""
+    """What passes find of a batch that is taken in pieces of some size."""
     losses, squares = [], []
     sums = {id(p): torch.zeros_like(p) for p in trainable(probe.model).values()}
     for start in range(0, len(weights), step):

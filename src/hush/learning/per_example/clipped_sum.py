@@ -25,6 +25,7 @@ from hush.learning.torch_private import tree_map
 CACHE = 10 * 2**20
 """Bytes that a micro-batch should fill: what a core's share of the cache holds."""
 FEWEST = 16
+"""Rows of a micro-batch, at least: smaller ones would be slow, however much memory a row takes."""
 
 
 def clipped_gradient(
@@ -108,7 +109,7 @@ class CheckedModel:
         return torch.zeros(sum(self.sizes), dtype=self.kind, device=self.device)
 
     def named(self, flat: Tensor) -> dict[str, Tensor]:
-        """The parts of a row that belong to each parameter."""
+        """The pieces of one flat gradient that belong to each parameter."""
         pieces = flat.split(self.sizes)
         return {name: piece.view_as(p) for (name, p), piece in zip(self.parameters.items(), pieces, strict=True)}
 
@@ -159,7 +160,7 @@ class CheckedModel:
     def _weighed(
         self, batch: Any, count: int, max_norm: float, clipping: Clipping, share: float
     ) -> tuple[list[tuple[Keys, LayerGradient]], Tensor]:
-        """The parts of a micro-batch and the factors of its rows; one that is not finite in any layer has no part."""
+        """The gradients of a micro-batch and the factors of its rows; a row that is not finite counts as zero."""
         self.run.begin(count)
         losses = row_losses(self.model, self.each, batch, count)
         parts = joint(self.run.parts(losses), self.groups)

@@ -1,6 +1,6 @@
 """What one layer adds to each example's gradient, in factors: norms and weighted sums without the gradients themselves.
 
-A part holds rows for the m examples of a micro-batch. It answers three questions: the squared norm of each
+A LayerGradient holds rows for the m examples of a micro-batch. It answers three questions: the squared norm of each
 example's gradient, the sum of the gradients with given weights, and (where layers share parameters) the gradients.
 """
 
@@ -17,9 +17,11 @@ Views = Mapping[str, Tensor]
 """Where the sum of each trainable parameter of a layer is collected, by the parameter's name in the layer."""
 
 RELIABLE = 2.0**-10
-"""A squared norm of single precision that is this part of the largest possible one is right to 2^-10."""
+"""A squared norm of single precision that is this share of the largest possible one is right to 2^-10: it is the
+difference of numbers that are right to some 2^-22. A smaller one is computed anew in double precision."""
 CANCELLED, CANCELLED_DOUBLE = 2.0**-20, 2.0**-38
-"""No squared norm counts as a smaller part of what its positions add up to without signs."""
+"""No squared norm counts as a smaller share of what its positions add up to without signs. A norm that is too large
+clips more, and never less; so this is safe where the digits of the difference are gone."""
 
 
 class Scratch:
@@ -177,7 +179,7 @@ def outer(
 def makes(positions: int, out: int, into: int) -> bool:
     """Whether to make the gradients of a matrix takes less time than to keep their factors.
 
-    Gram matrices take t^2 (in + out) products a row on top of the weighted sum. Gradients that are made are summed at
+    Gram matrices take t^2 (in + out) products per row on top of the weighted sum. Gradients that are made are summed at
     once, but writing and reading each of the in * out numbers takes as long as some products, a few more for each t.
     """
     return positions**2 * (out + into) >= (positions // 4 + 12) * out * into
@@ -207,7 +209,7 @@ def ghost_squares(left: Tensor, right: Tensor) -> Tensor:
 
 
 class Outer(FactoredGradient):
-    """The gradient of a matrix that is a sum of outer products, one a position t: sum_t left_t right_t', and its bias.
+    """The gradient of a matrix, a sum of outer products, one per position t, sum_t left_t right_t', and its bias.
 
     left: gradients of outputs (m, t, out), right: inputs (m, t, in); (m, out) and (m, in) where there is one position.
     The norm of an outer product is the product of the norms (Goodfellow 2015). With several positions it is read off

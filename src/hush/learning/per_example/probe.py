@@ -205,7 +205,7 @@ class Probe:
 
 
 def mixes() -> NotCovered:
-    """The error for examples that meet."""
+    """The error for a model in which examples meet."""
     return NotCovered(
         "a model in which the examples of a batch meet (such as batch normalisation in training): one example then "
         "changes the gradients of others, and clipping bounds nothing. Nearest: GroupNorm or LayerNorm"

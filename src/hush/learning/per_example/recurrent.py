@@ -93,7 +93,7 @@ class Unrolled:
         """The layers that are run, in the order of the parameters."""
         return [linear for level in self.tracks for track in level for linear in track.linears()]
 
-    def forward(self, input: Any, hx: Any = None) -> Any:  # noqa: A002 (torch's own names)
+    def forward(self, input: Any, hx: Any = None) -> Any:  # noqa: A002, RUF100 (torch's own names)
         """The same as the layer's own, to rounding; examples in an axis of their own."""
         layer, inputs, state = self.layer, input, hx
         batched = isinstance(inputs, Tensor) and inputs.dim() == (3 if isinstance(layer, nn.RNNBase) else 2)

@@ -11,7 +11,7 @@ from torch.nn import functional as F
 from hush.learning.per_example.layer_gradients import LayerGradient, Lookup, PlainRows, Scratch, makes, outer
 
 Rule = Callable[[nn.Module, Tensor, Tensor, tuple[str, ...], Scratch], LayerGradient]
-"""(layer, input, gradient of the output, names of the trainable parameters, memory), examples in front, to a part."""
+"""From (layer, input, gradient of the output, names of the trainable parameters, memory), examples in front."""
 
 
 def linear(_: nn.Linear, inputs: Tensor, left: Tensor, names: tuple[str, ...], scratch: Scratch) -> LayerGradient:

@@ -69,7 +69,7 @@ def exact_way(probe: Probe) -> Way:
 
 
 def has_norms_and_sums(probe: Probe, parts: list[tuple[Keys, LayerGradient]], alone: list[dict[str, Tensor]]) -> bool:
-    """Whether norms and sums of the parts are those of the rows alone."""
+    """Whether norms and sums of the layers' gradients are those of the rows alone."""
     with torch.no_grad():
         squares = sum((part.squares() for _, part in parts), torch.zeros(ROWS, dtype=probe.kind))
         expected = torch.stack([_square(row) for row in alone])
@@ -93,12 +93,12 @@ def _square(gradient: dict[str, Tensor]) -> Tensor:
 
 
 def _row_bytes(probe: Probe, parts: list[tuple[Keys, LayerGradient]]) -> int:
-    """Memory per example: what the parts hold, and what the largest of them needed while it was made."""
+    """Memory per example: what the layers' gradients hold, and what the largest of them needed while it was made."""
     given = {leaf.untyped_storage().data_ptr() for leaf in tensors(probe.batch)}
     held = sum(_numbers(part, given) for _, part in parts)
     return BYTES * (held + 2 * max((part.room for _, part in parts), default=0)) // ROWS
 
 
 def _numbers(part: LayerGradient, given: set[int]) -> int:
-    """How many numbers a part holds; those that were not given, but made, count twice: they are memory of a step."""
+    """How many numbers are held; those that were not given, but made, count twice: they are memory of a step."""
     return sum(held.numel() * (1 if held.untyped_storage().data_ptr() in given else 2) for held in part.held())

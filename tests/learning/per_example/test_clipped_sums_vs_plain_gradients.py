@@ -115,7 +115,7 @@ def test_losses_of_torch_are_taken_example_by_example() -> None:
     assert distance(clipped_gradient(model, nn.CrossEntropyLoss(reduction="none"), batch, 0.5), expected) == 0
     with pytest.raises(hush.InvalidParameter, match="reduction='none'"):
         clipped_gradient(model, nn.CrossEntropyLoss(), batch, 0.5)
-    with pytest.raises(hush.InvalidParameter, match="one value an example"):
+    with pytest.raises(hush.InvalidParameter, match="one value per example"):
         clipped_gradient(model, lambda output, target: each(output, target).sum(), batch, 0.5)
 
 
