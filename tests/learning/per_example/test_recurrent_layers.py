@@ -11,8 +11,8 @@ from torch import Tensor, nn
 from torch.nn.utils.rnn import pack_padded_sequence
 
 from hush.errors import NotCovered
-from hush.learning.dpsgd.clipping import Flat
-from hush.learning.per_example.clipped_sum import Watched, clipped_gradient
+from hush.learning.per_example.clipped_sum import CheckedModel, clipped_gradient
+from hush.learning.per_example.clipping import Flat
 from hush.learning.per_example.recurrent import Unrolled
 from tests.learning.models import clipped_alone, each
 
@@ -80,7 +80,7 @@ def check(model: nn.Module, data: tuple[Tensor, Tensor]) -> None:
 def test_clipped_sums_by_rules_alone(kind: type[nn.RNNBase], chosen: dict[str, Any], given: bool) -> None:
     torch.manual_seed(7)
     model, data = Sequences(kind, given, **chosen).double(), batch()
-    assert all(unit.rule is not None for unit in Watched.of(model, each, data).units)
+    assert all(unit.rule is not None for unit in CheckedModel.of(model, each, data).run.units)
     check(model, data)
 
 
@@ -91,7 +91,7 @@ def test_clipped_sums_by_rules_alone(kind: type[nn.RNNBase], chosen: dict[str, A
 def test_cells(kind: type[nn.RNNCellBase], chosen: dict[str, Any]) -> None:
     torch.manual_seed(7)
     model, data = Stepped(kind, **chosen).double(), batch()
-    assert all(unit.rule is not None for unit in Watched.of(model, each, data).units)
+    assert all(unit.rule is not None for unit in CheckedModel.of(model, each, data).run.units)
     check(model, data)
 
 
@@ -109,10 +109,10 @@ def test_dropout_between_layers_is_the_layer_s_own(kind: type[nn.RNNBase]) -> No
 def test_sequences_may_be_longer_than_the_first_ones() -> None:
     torch.manual_seed(7)
     model = Sequences(nn.GRU).double()
-    watched = Watched.of(model, each, batch(steps=2))
+    checked = CheckedModel.of(model, each, batch(steps=2))
     data = batch(steps=5)
-    found = watched.named(watched.zeros())
-    watched.add_clipped(found, data, NORM, Flat())
+    found = checked.named(checked.zeros())
+    checked.add_clipped(found, data, NORM, Flat())
     for name, value in clipped_alone(model, data, NORM).items():
         assert torch.allclose(found[name], value), name
 
@@ -142,11 +142,11 @@ def test_packed_sequences_take_another_way() -> None:
 
 def test_a_forward_that_is_put_in_place_later_is_refused() -> None:
     model, data = Sequences(nn.GRU).double(), batch()
-    watched = Watched.of(model, each, data)
+    checked = CheckedModel.of(model, each, data)
     forward = model.layer.forward
     model.layer.forward = lambda *arguments: forward(*arguments)  # type: ignore[method-assign]
     with pytest.raises(NotCovered, match="replaced"):
-        watched.add_clipped(watched.named(watched.zeros()), data, NORM, Flat())
+        checked.add_clipped(checked.named(checked.zeros()), data, NORM, Flat())
     check(model, data)  # checked anew, it takes another way
 
 

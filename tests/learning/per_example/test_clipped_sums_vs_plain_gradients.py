@@ -10,9 +10,9 @@ from torch import nn
 from torch.nn import functional as F
 
 import hush
-from hush.learning.dpsgd.clipping import Automatic, PerLayer
 from hush.learning.per_example import clipped_sum
-from hush.learning.per_example.clipped_sum import Watched, clipped_gradient
+from hush.learning.per_example.clipped_sum import CheckedModel, clipped_gradient
+from hush.learning.per_example.clipping import Automatic, PerLayer
 from tests.learning.models import MODELS, ROWS, case, clipped_alone, distance, each, gradients_alone
 
 
@@ -47,10 +47,10 @@ def test_most_models_are_not_taken_as_a_whole() -> None:
     found = {}
     for name in MODELS:
         model, batch = case(name)
-        found[name] = Watched.of(model, each, batch)
-    slow = {name for name, watched in found.items() if any(unit.rule is None for unit in watched.units)}
+        found[name] = CheckedModel.of(model, each, batch)
+    slow = {name for name, checked in found.items() if any(unit.rule is None for unit in checked.run.units)}
     assert slow == {"transformer", "functional", "normalised"}
-    assert {name for name in slow if found[name].units[0].module is found[name].model} == {"functional"}
+    assert {name for name in slow if found[name].run.units[0].module is found[name].model} == {"functional"}
 
 
 def test_micro_batches_change_nothing(monkeypatch: pytest.MonkeyPatch) -> None:
@@ -115,7 +115,7 @@ def test_losses_of_torch_are_taken_example_by_example() -> None:
     assert distance(clipped_gradient(model, nn.CrossEntropyLoss(reduction="none"), batch, 0.5), expected) == 0
     with pytest.raises(hush.InvalidParameter, match="reduction='none'"):
         clipped_gradient(model, nn.CrossEntropyLoss(), batch, 0.5)
-    with pytest.raises(hush.InvalidParameter, match="one value an example"):
+    with pytest.raises(hush.InvalidParameter, match="one value per example"):
         clipped_gradient(model, lambda output, target: each(output, target).sum(), batch, 0.5)
 
 
@@ -158,14 +158,14 @@ class Twice(nn.Module):
 def test_memory_that_is_kept_is_not_shared_by_two_uses(monkeypatch: pytest.MonkeyPatch) -> None:
     torch.manual_seed(6)
     model = Twice().double()
-    watched = Watched.of(model, F.mse_loss, (torch.randn(2, 30, 6).double(), torch.randn(2, 180).double()))
-    assert all(unit.rule is not None for unit in watched.units)
+    checked = CheckedModel.of(model, F.mse_loss, (torch.randn(2, 30, 6).double(), torch.randn(2, 180).double()))
+    assert all(unit.rule is not None for unit in checked.run.units)
     monkeypatch.setattr(clipped_sum, "FEWEST", 3)
     monkeypatch.setattr(clipped_sum, "CACHE", 1)
     for count in (4, 11, 5):
         batch = torch.randn(count, 30, 6).double(), torch.randn(count, 180).double()
-        found = watched.named(watched.zeros())
-        watched.add_clipped(found, batch, 0.05, hush.learning.dpsgd.clipping.Flat())
+        found = checked.named(checked.zeros())
+        checked.add_clipped(found, batch, 0.05, hush.learning.per_example.clipping.Flat())
         expected = {name: torch.zeros_like(p) for name, p in model.named_parameters()}
         for row in range(count):
             loss = F.mse_loss(model(batch[0][row : row + 1]), batch[1][row : row + 1])

@@ -1,6 +1,6 @@
 """What one layer adds to each example's gradient, in factors: norms and weighted sums without the gradients themselves.
 
-A part holds rows for the m examples of a micro-batch. It answers three questions: the squared norm of each
+A LayerGradient holds rows for the m examples of a micro-batch. It answers three questions: the squared norm of each
 example's gradient, the sum of the gradients with given weights, and (where layers share parameters) the gradients.
 """
 
@@ -17,9 +17,11 @@ Views = Mapping[str, Tensor]
 """Where the sum of each trainable parameter of a layer is collected, by the parameter's name in the layer."""
 
 RELIABLE = 2.0**-10
-"""A squared norm of single precision that is this part of the largest possible one is right to 2^-10."""
+"""A squared norm of single precision that is this share of the largest possible one is right to 2^-10: it is the
+difference of numbers that are right to some 2^-22. A smaller one is computed anew in double precision."""
 CANCELLED, CANCELLED_DOUBLE = 2.0**-20, 2.0**-38
-"""No squared norm counts as a smaller part of what its positions add up to without signs."""
+"""No squared norm counts as a smaller share of what its positions add up to without signs. A norm that is too large
+clips more, and never less; so this is safe where the digits of the difference are gone."""
 
 
 class Scratch:
@@ -48,6 +50,9 @@ class Scratch:
 class LayerGradient(ABC):
     """The per-example gradients of the parameters of one layer."""
 
+    room: int = 0
+    """How many numbers were needed to make it, besides those that it holds."""
+
     @abstractmethod
     def squares(self) -> Tensor:
         """The squared norm of each example's gradient, shape (m,)."""
@@ -61,16 +66,49 @@ class LayerGradient(ABC):
         """Each example's gradient, by parameter: shape (m, *parameter)."""
 
     @abstractmethod
-    def joined(self, others: list[LayerGradient]) -> LayerGradient:
-        """This layer used several times in one pass: the gradients add up."""
+    def without(self, bad: Tensor) -> LayerGradient:
+        """The same with the gradients of some examples set to zero, whatever they hold."""
+
+    @abstractmethod
+    def held(self) -> list[Tensor]:
+        """Every tensor that it keeps in memory."""
 
     @abstractmethod
     def folded(self, count: int) -> LayerGradient:
         """The same where `count` examples each stand for several consecutive rows."""
 
+    def joined(self, others: list[LayerGradient]) -> LayerGradient:
+        """This layer used several times in one pass: the gradients add up."""
+        total = dict(self.rows())
+        for other in others:
+            for name, gradient in other.rows().items():
+                total[name] = total[name] + gradient
+        return PlainRows(total)
+
+    def factors(self) -> tuple[Tensor, ...] | None:
+        """What the gradient is a sum over positions of, each (m, t, ...); None where the sum was made."""
+        return None
+
+
+class FactoredGradient(LayerGradient):
+    """Gradients that are kept as factors, with positions in the second axis: to add some up is to append positions."""
+
     @abstractmethod
-    def without(self, bad: Tensor) -> LayerGradient:
-        """The same with the gradients of some examples set to zero, whatever they hold."""
+    def factors(self) -> tuple[Tensor, ...]: ...
+
+    @abstractmethod
+    def of_factors(self, *factors: Tensor) -> LayerGradient:
+        """The gradient of the same parameters with other factors."""
+
+    def joined(self, others: list[LayerGradient]) -> LayerGradient:
+        every = [part.factors() for part in (self, *others)]
+        known = [factors for factors in every if factors is not None]
+        if len(known) < len(every):
+            return super().joined(others)
+        return self.of_factors(*(torch.cat(same, 1) for same in zip(*known, strict=True)))
+
+    def folded(self, count: int) -> LayerGradient:
+        return self.of_factors(*(factor.reshape(count, -1, *factor.shape[2:]) for factor in self.factors()))
 
 
 def cleared(values: Tensor, bad: Tensor) -> Tensor:
@@ -102,19 +140,15 @@ class PlainRows(LayerGradient):
         weight = self.gradients["weight"].view(-1, *self.kernel).permute(0, 1, 4, 2, 3)
         return {**self.gradients, "weight": weight}
 
-    def joined(self, others: list[LayerGradient]) -> LayerGradient:
-        total = dict(self.rows())
-        for other in others:
-            for name, gradient in other.rows().items():
-                total[name] = total[name] + gradient
-        return PlainRows(total)
-
     def folded(self, count: int) -> LayerGradient:
         summed = {name: rows.reshape(count, -1, *rows.shape[1:]).sum(1) for name, rows in self.gradients.items()}
         return PlainRows(summed, self.kernel, self.room)
 
     def without(self, bad: Tensor) -> LayerGradient:
         return PlainRows({name: cleared(gradient, bad) for name, gradient in self.gradients.items()}, self.kernel)
+
+    def held(self) -> list[Tensor]:
+        return list(self.gradients.values())
 
 
 def place(view: Tensor, total: Tensor, kernel: tuple[int, ...]) -> None:
@@ -145,7 +179,7 @@ def outer(
 def makes(positions: int, out: int, into: int) -> bool:
     """Whether to make the gradients of a matrix takes less time than to keep their factors.
 
-    Gram matrices take t^2 (in + out) products a row on top of the weighted sum. Gradients that are made are summed at
+    Gram matrices take t^2 (in + out) products per row on top of the weighted sum. Gradients that are made are summed at
     once, but writing and reading each of the in * out numbers takes as long as some products, a few more for each t.
     """
     return positions**2 * (out + into) >= (positions // 4 + 12) * out * into
@@ -174,8 +208,8 @@ def ghost_squares(left: Tensor, right: Tensor) -> Tensor:
     return torch.maximum(squares, sizes * CANCELLED)
 
 
-class Outer(LayerGradient):
-    """The gradient of a matrix that is a sum of outer products, one a position t: sum_t left_t right_t', and its bias.
+class Outer(FactoredGradient):
+    """The gradient of a matrix, a sum of outer products, one per position t, sum_t left_t right_t', and its bias.
 
     left: gradients of outputs (m, t, out), right: inputs (m, t, in); (m, out) and (m, in) where there is one position.
     The norm of an outer product is the product of the norms (Goodfellow 2015). With several positions it is read off
@@ -224,7 +258,7 @@ class Outer(LayerGradient):
             into["bias"].addmv_(self._shifts().T, weights)
 
     def rows(self) -> dict[str, Tensor]:
-        left, right = (rows if rows.dim() == 3 else rows.unsqueeze(1) for rows in (self.left, self.right))
+        left, right = self.factors()
         found = {}
         if self.weight:
             found["weight"] = left.mT @ right
@@ -232,25 +266,22 @@ class Outer(LayerGradient):
             found["bias"] = self._shifts()
         return PlainRows(found, self.kernel if self.weight else ()).rows()
 
-    def joined(self, others: list[LayerGradient]) -> LayerGradient:
-        if not all(isinstance(other, Outer) for other in others):
-            return PlainRows(self.rows()).joined(others)
-        factors = [part.factors(len(self.left)) for part in (self, *others) if isinstance(part, Outer)]
-        left, right = (torch.cat(rows, 1) for rows in zip(*factors, strict=True))
+    def factors(self) -> tuple[Tensor, Tensor]:
+        left, right = (rows if rows.dim() == 3 else rows.unsqueeze(1) for rows in (self.left, self.right))
+        return left, right
+
+    def of_factors(self, *factors: Tensor) -> LayerGradient:
+        left, right = factors
         return outer(left, right, self.names, self.kernel)
-
-    def factors(self, count: int) -> tuple[Tensor, Tensor]:
-        """left and right, with positions, for so many examples."""
-        return self.left.reshape(count, -1, self.left.shape[-1]), self.right.reshape(count, -1, self.right.shape[-1])
-
-    def folded(self, count: int) -> LayerGradient:
-        return outer(*self.factors(count), self.names, self.kernel)
 
     def without(self, bad: Tensor) -> LayerGradient:
         return Outer(cleared(self.left, bad), cleared(self.right, bad), self.names, self.kernel)
 
+    def held(self) -> list[Tensor]:
+        return [self.left, self.right] if self.shifts is None else [self.left, self.right, self.shifts]
 
-class Lookup(LayerGradient):
+
+class Lookup(FactoredGradient):
     """The gradient of a table of which each example reads some lines: places (m, t), left (m, t, width)."""
 
     def __init__(self, places: Tensor, left: Tensor, size: int) -> None:
@@ -278,13 +309,15 @@ class Lookup(LayerGradient):
         full = self.left.new_zeros(count, self.size, width)
         return {"weight": full.scatter_add_(1, self.places.unsqueeze(-1).expand_as(self.left), self.left)}
 
-    def joined(self, others: list[LayerGradient]) -> LayerGradient:
-        parts = [self, *(other for other in others if isinstance(other, Lookup))]
-        places, left = torch.cat([part.places for part in parts], 1), torch.cat([part.left for part in parts], 1)
-        return Lookup(places, left, self.size)
+    def factors(self) -> tuple[Tensor, Tensor]:
+        return self.places, self.left
 
-    def folded(self, count: int) -> LayerGradient:
-        return Lookup(self.places.reshape(count, -1), self.left.reshape(count, -1, self.left.shape[-1]), self.size)
+    def of_factors(self, *factors: Tensor) -> LayerGradient:
+        places, left = factors
+        return Lookup(places, left, self.size)
 
     def without(self, bad: Tensor) -> LayerGradient:
         return Lookup(self.places, cleared(self.left, bad), self.size)
+
+    def held(self) -> list[Tensor]:
+        return [self.places, self.left]

@@ -10,6 +10,13 @@ from torch import Tensor
 
 from hush.checks import number, positive
 
+CHARGED_ROUNDING = 2.0**-10
+"""Share of the norm that noise is charged for, because norms and sums of gradients are rounded in floating point.
+
+It covers rounding as it occurs (single precision rounds by 2^-24 of a term), not the worst case over all orders of a
+long sum. Terms that cancel are taken care of where norms are made.
+"""
+
 
 def checked_norm(who: str, max_norm: object) -> float:
     """A norm whose square floats hold with all digits, and those of entries that matter beside it."""

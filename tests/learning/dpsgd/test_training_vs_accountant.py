@@ -18,7 +18,7 @@ from torch.utils.data import DataLoader, TensorDataset
 
 import hush
 from hush.learning import FastNoise, PrivateGradient, SecureNoise, fit
-from hush.learning.dpsgd.gradient_noise import ROUNDING
+from hush.learning.per_example.clipping import CHARGED_ROUNDING
 
 N = 40
 POISSON = hush.train_plan(examples=N, batch_size=8, epochs=2, noise_multiplier=1.5, delta=1e-3)
@@ -156,7 +156,7 @@ def test_noise_has_the_planned_deviation(noise: str) -> None:
     for batch in gradient.batches(rows):
         gradient(batch)
         drawn.append(gradient.model.weight.grad.flatten().clone())
-    values = torch.cat(drawn).double() * 10 / (2.0 * 0.5 * (1 + ROUNDING))
+    values = torch.cat(drawn).double() * 10 / (2.0 * 0.5 * (1 + CHARGED_ROUNDING))
     assert len(values) == 80_000
     assert abs(float(values.mean())) < 4 / len(values) ** 0.5
     assert float(values.var()) == pytest.approx(1, abs=4 * (2 / len(values)) ** 0.5)

@@ -10,9 +10,9 @@ from torch import Tensor, nn
 from torch.nn import functional as F
 
 import hush
-from hush.learning.dpsgd.fit import DrawnBatch, PrivateGradient
 from hush.learning.dpsgd.gradient_noise import FastNoise
-from hush.learning.per_example.clipped_sum import Watched, clipped_gradient
+from hush.learning.dpsgd.private_gradient import DrawnBatch, PrivateGradient
+from hush.learning.per_example.clipped_sum import CheckedModel, clipped_gradient
 from tests.learning.models import Wired, clipped_alone, each
 
 NORM = 0.5
@@ -135,13 +135,13 @@ def test_layers_that_run_again_in_their_own_way_add_nothing_to_gradients() -> No
 def test_inference_mode_is_refused_by_name() -> None:
     model = nn.Linear(5, 3)
     batch = torch.randn(4, 5), torch.randint(0, 3, (4,))
-    watched = Watched.of(model, each, batch)
+    checked = CheckedModel.of(model, each, batch)
     with torch.inference_mode():
         made = torch.randn(4, 5), torch.randint(0, 3, (4,))
         with pytest.raises(hush.NotCovered, match="inference_mode"):
             clipped_gradient(model, each, batch, NORM)
         with pytest.raises(hush.NotCovered, match="inference_mode"):
-            watched.add_clipped(watched.named(watched.zeros()), batch, NORM, hush.learning.dpsgd.clipping.Flat())
+            checked.add_clipped(checked.named(checked.zeros()), batch, NORM, hush.learning.per_example.clipping.Flat())
     with pytest.raises(hush.NotCovered, match="inference_mode"):
         clipped_gradient(model, each, made, NORM)
     with torch.no_grad():

@@ -11,9 +11,9 @@ from hypothesis import strategies as st
 from torch import Tensor, nn
 
 import hush
-from hush.learning.dpsgd.clipping import Automatic, Flat, PerLayer
 from hush.learning.dpsgd.fit import fit
 from hush.learning.per_example.clipped_sum import clipped_gradient
+from hush.learning.per_example.clipping import Automatic, Flat, PerLayer
 from tests.learning.models import MODELS, ROWS, case, distance, each
 
 
@@ -148,7 +148,7 @@ def test_norms_out_of_range(max_norm: object) -> None:
 
 def test_bad_batches_and_models_are_named() -> None:
     model, batch = case("logistic")
-    with pytest.raises(hush.InvalidParameter, match="one row an example"):
+    with pytest.raises(hush.InvalidParameter, match="one row per example"):
         clipped_gradient(model, each, (batch[0], batch[1][:3]), 1.0)
     with pytest.raises(hush.InvalidParameter, match=r"torch.nn.Module"):
         clipped_gradient(lambda x: x, each, batch, 1.0)  # type: ignore[arg-type]
