@@ -32,7 +32,9 @@ class NoiseShape(ABC):
     def tail(self, room: Array) -> tuple[Array, Array]:
         """The integrals of T(z) and of 2z T(z) from 0 to room >= 0."""
 
-    def error(self, centre: Array, truth: Array, low: float, high: float, scale: Array) -> Array:
+    def error(
+        self, centre: Array | float, truth: Array | float, low: float, high: float, scale: Array | float
+    ) -> Array:
         """Expected squared distance from the truth of the clamped noisy centre; arrays are broadcast.
 
         >>> round(float(LAPLACE.error(0.0, 0.0, -1e9, 1e9, 3.0)), 9)
@@ -47,7 +49,7 @@ class NoiseShape(ABC):
         shift = np.subtract(centre, truth)
         return start**2 + odd_above + odd_below + 2 * shift * (even_above - even_below)
 
-    def _continued(self, room: Array, scale: Array) -> tuple[Array, Array]:
+    def _continued(self, room: Array, scale: Array | float) -> tuple[Array, Array]:
         even, odd = self.tail(np.abs(room) / scale)
         return scale * even, np.sign(room) * np.square(scale) * odd
 

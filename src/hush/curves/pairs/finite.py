@@ -225,7 +225,7 @@ class FinitePair(Pair):
         worst = float(np.abs(size[np.isfinite(size)]).max())
         return total + (8 * UNIT + self.blur) * (4 + orders[:, 0] * (1 + worst))
 
-    def log_delta(self, epsilon: float, tolerance: float = 1e-9) -> Interval:
+    def log_delta(self, epsilon: float, tolerance: float = 1e-9) -> Interval:  # noqa: ARG002
         spend(6 * len(self.losses))
         ends = []
         for side in (-1, 1):

@@ -112,7 +112,7 @@ class GridRoute:
                 break
         return low, high
 
-    def epsilon(self, log_delta: float, tolerance: float, floor: float = 0.0) -> Interval:
+    def epsilon(self, log_delta: float, tolerance: float, floor: float = 0.0) -> Interval:  # noqa: ARG002
         orders, best = best_orders(self.laws, log_delta=log_delta)
         tilt = float(orders.c[best])
         limit = max(float(orders.objective(None, log_delta)[best]), 1e-3)
@@ -159,7 +159,7 @@ class DirectRoute:
                 break
         return low, high
 
-    def epsilon(self, log_delta: float, tolerance: float, floor: float = 0.0) -> Interval:
+    def epsilon(self, log_delta: float, tolerance: float, floor: float = 0.0) -> Interval:  # noqa: ARG002
         low, high = 0.0, math.inf
         for size in self.sizes:
             for _ in range(8):
@@ -190,11 +190,11 @@ class RenyiRoute:
     laws: Laws
     last_resort: ClassVar[bool] = True
 
-    def log_delta(self, epsilon: float, tolerance: float) -> Interval:
+    def log_delta(self, epsilon: float, tolerance: float) -> Interval:  # noqa: ARG002
         orders, best = best_orders(self.laws, epsilon=epsilon)
         return -math.inf, min(0.0, *(self._exponent(c) - c * epsilon for c in self._near(orders, best)))
 
-    def epsilon(self, log_delta: float, tolerance: float, floor: float = 0.0) -> Interval:
+    def epsilon(self, log_delta: float, tolerance: float, floor: float = 0.0) -> Interval:  # noqa: ARG002
         orders, best = best_orders(self.laws, log_delta=log_delta)
         return 0.0, max(min((self._exponent(c) - log_delta) / c for c in self._near(orders, best)), 0.0)
 
@@ -232,7 +232,8 @@ def _finite_tails(pair: Pair) -> grid.Tails:
 
     def tails(losses: Array) -> Tails:
         p_up, q_up, p_down, q_down = pair.tails(losses)
-        return tuple(x / (1 - p_top) for x in (np.maximum(p_up - p_top, 0.0), q_up, p_down, q_down - q_bottom))
+        rest = 1 - p_top
+        return np.maximum(p_up - p_top, 0.0) / rest, q_up / rest, p_down / rest, (q_down - q_bottom) / rest
 
     return tails
 

@@ -43,7 +43,7 @@ class LoudestNormals(Pair):
         """log of the probability that no step is above the level."""
         return special.log_ndtr(level - shift) + (self.steps - 1) * special.log_ndtr(level)
 
-    def log_delta(self, epsilon: float, tolerance: float = 1e-9) -> Interval:
+    def log_delta(self, epsilon: float, tolerance: float = 1e-9) -> Interval:  # noqa: ARG002
         """The best event {the largest is above C}, or {below C} where Q is the louder, C on ever finer scales."""
         floor = math.log(-math.expm1(epsilon)) if epsilon < 0 else -math.inf
         low, high = self.reach

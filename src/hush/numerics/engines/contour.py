@@ -147,7 +147,7 @@ class ContourLine:
         phi = np.exp(log_phi)
         # |prod (phi_i + e_i) - prod phi_i| <= prod (|phi_i| + |e_i|) - prod |phi_i|
         slack = np.abs(phi) * np.expm1(np.minimum(drift, 30.0))
-        slack = np.where(drift < 30, slack, np.exp(np.minimum(log_phi.real + drift, 0.0)))
+        slack = np.where(drift < 30, slack, np.exp(np.minimum(np.real(log_phi) + drift, 0.0)))
         return Block(y, phi, slack + 4 * UNIT * np.abs(log_phi) * np.abs(phi))
 
     def _assemble(self, blocks: list[Block]) -> None:
@@ -183,7 +183,7 @@ class ContourLine:
         spend(20 * len(self.y))
         turned = self.phi * np.exp(1j * self.y * (self.mean - epsilon))
         terms = turned * (mass - discount)
-        value, slope = float(terms.real.sum()), -float((turned * discount).real.sum())
+        value, slope = float(np.real(terms).sum()), -float(np.real(turned * discount).sum())
         # Aliases on the left are e^{-cnR} delta(eps - nR), and 1 - e^x E_P[e^{-L}] <= delta(x) <= 1.
         known = _geometric(-c * period, -log_scale)
         uncertain = _geometric(-(c + 1) * period, epsilon + self.discount - log_scale)

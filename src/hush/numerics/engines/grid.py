@@ -222,7 +222,7 @@ def compose(laws: Sequence[tuple[LatticeLaw, int]], step: float, tilt: float, si
         tilt=tilt,
         log_scale=math.fsum(p.times * p.log_moment for p in tilted),
         noise=8 * UNIT * math.log2(size) * (rough + math.sqrt(dot(values, values)) + 1e-3 * count),
-        stray=(0.0 if whole else _outside(tilted, mean, (size / 2 - 2) * step, step))
+        stray=(0.0 if whole else _outside(tilted, (size / 2 - 2) * step, step))
         + 8
         * UNIT
         * count
@@ -275,7 +275,7 @@ class Slanted:
         )
 
 
-def _outside(tilted: Sequence[Slanted], mean: float, half: float, step: float) -> float:
+def _outside(tilted: Sequence[Slanted], half: float, step: float) -> float:
     """Bound on the mass of the sum farther than half from its mean, by Chernoff on either side."""
     deviation = math.sqrt(sum(p.times * p.variance for p in tilted))
     total = 0.0

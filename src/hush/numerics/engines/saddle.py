@@ -46,6 +46,7 @@ class Orders:
 
 
 def log_markov(c: Array | float) -> Array:
+    """log sup_{x > 0} (1 - e^-x) e^{-cx}: what Markov's inequality at order c gains on the hockey stick."""
     return -c * np.log1p(1 / np.asarray(c)) - np.log1p(c)
 
 

@@ -136,7 +136,7 @@ def _turn(angle: Array) -> tuple[Array, Array]:
     rest: Array = turn.copy()
     square = angle * angle
     series = -angle * square / 6 * (1 - square / 20 * (1 - square / 42 * (1 - square / 72)))
-    rest.imag = np.where(square < 0.05, series, turn.imag - angle)
+    rest.imag = np.where(square < 0.05, series, np.imag(turn) - angle)
     return turn, rest
 
 

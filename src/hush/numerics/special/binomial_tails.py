@@ -32,7 +32,7 @@ def stirling_error(n: Array) -> Array:
     return np.where(n < 16, _SMALL_ERROR[np.minimum(n, 15.0).astype(int)], series)
 
 
-def deviance(x: Array, mean: Array) -> Array:
+def deviance(x: Array | float, mean: Array | float) -> Array:
     """x log(x/mean) + mean - x without cancellation (Loader 2000, bd0)."""
     x, mean = np.broadcast_arrays(np.asarray(x, dtype=float), np.asarray(mean, dtype=float))
     v = (x - mean) / (x + mean)
@@ -44,7 +44,7 @@ def deviance(x: Array, mean: Array) -> Array:
     return np.where(near, close, far)
 
 
-def log_pmf(count: Array, chance: float, successes: Array) -> Array:
+def log_pmf(count: Array | float, chance: float, successes: Array | float) -> Array:
     """log of the binomial probability by Loader's saddle-point form; -inf outside 0 .. count.
 
     The error is a few units in the last place of 1 + deviance, and what rounding of count * chance does:

@@ -266,7 +266,7 @@ class _Line:
         """The trapezoid sum, the sum of its terms' sizes, and a bound on the terms that were left out."""
         nodes, missed = self.nodes(step, periods)
         main = self.spectrum(nodes * step)
-        ends = (1 / self.c**2 + 2 * float(part.sum()) for part in (main.real, np.abs(main)))
+        ends = (1 / self.c**2 + 2 * float(part.sum()) for part in (np.real(main), np.abs(main)))
         total, size = (step / (2 * math.pi) * end for end in ends)
         return total, size, missed
 

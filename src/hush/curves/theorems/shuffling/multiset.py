@@ -198,7 +198,7 @@ class BinaryResponses:
     MOST = 400
     """People up to which all cases are tried."""
 
-    def log_delta(self, epsilon: float, tolerance: float = 1e-10) -> Interval:
+    def log_delta(self, epsilon: float, tolerance: float = 1e-10) -> Interval:  # noqa: ARG002
         laws = _binary_laws(self.epsilon0, self.people)
         return self._worst(laws[:-1], laws[1:], epsilon)
 
