@@ -8,7 +8,7 @@ from collections.abc import Callable
 import numpy as np
 
 from hush.curves.interval import Interval, known
-from hush.numerics.laws.law import UNIT
+from hush.numerics.rounding import UNIT
 from hush.numerics.work import attempt
 
 LogProfile = Callable[[float], Interval]

@@ -18,7 +18,8 @@ from hush.curves.renyi.curve import RenyiCurve
 from hush.curves.renyi.families import finite
 from hush.errors import InvalidParameter
 from hush.numerics.laws.atoms import joined, lattice_of, law_of_atoms, log_q_masses, merged
-from hush.numerics.laws.law import UNIT, Law
+from hush.numerics.laws.law import Law
+from hush.numerics.rounding import UNIT
 from hush.numerics.work import spend
 
 BLUR = 16 * UNIT

@@ -22,8 +22,9 @@ from hush.curves.renyi.curve import RenyiCurve
 from hush.curves.renyi.of_law import law_to_renyi
 from hush.errors import NotCovered
 from hush.numerics.laws.atoms import joined, law_of_atoms, q_masses, sampled
-from hush.numerics.laws.law import UNIT, Law
+from hush.numerics.laws.law import Law
 from hush.numerics.roots import decreasing_root
+from hush.numerics.rounding import UNIT
 from hush.numerics.work import attempt
 
 CUT_OFF = 1e-270

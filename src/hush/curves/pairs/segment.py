@@ -15,7 +15,8 @@ from hush.curves.renyi.curve import RenyiCurve
 from hush.curves.renyi.families import laplace
 from hush.curves.renyi.pearson_vajda import log_absolute_segment
 from hush.numerics.laws.exponentials import Exponentials
-from hush.numerics.laws.law import UNIT, Law
+from hush.numerics.laws.law import Law
+from hush.numerics.rounding import UNIT
 
 PLAIN = Share()
 

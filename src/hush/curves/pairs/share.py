@@ -10,7 +10,7 @@ import numpy as np
 
 from hush.arrays import Array
 from hush.curves.interval import Interval, exact
-from hush.numerics.laws.law import UNIT
+from hush.numerics.rounding import UNIT
 from hush.numerics.work import spend
 
 Tails = tuple[Array, Array, Array, Array]

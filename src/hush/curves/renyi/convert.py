@@ -10,7 +10,7 @@ import numpy as np
 
 from hush.arrays import Array
 from hush.errors import InvalidParameter
-from hush.numerics.laws.law import UNIT
+from hush.numerics.rounding import UNIT
 
 Number = TypeVar("Number", float, Array)
 """A float, or an array of floats for many orders at once."""

@@ -20,7 +20,7 @@ import numpy as np
 from hush.arrays import Array
 from hush.curves.renyi.convert import Number, plain, renyi_to_epsilon, renyi_to_log_delta
 from hush.errors import InvalidParameter
-from hush.numerics.laws.law import UNIT
+from hush.numerics.rounding import UNIT
 
 SCALES = np.geomspace(1e-15, 100.0, 35)
 """Values of log(1/s) that are tried first."""

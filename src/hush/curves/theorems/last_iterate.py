@@ -19,7 +19,7 @@ import numpy as np
 
 from hush.curves.interval import Interval
 from hush.errors import InvalidParameter
-from hush.numerics.laws.law import UNIT
+from hush.numerics.rounding import UNIT
 
 ROUNDING = 1e-13
 """Relative error of the closed forms: some twenty operations, none of which cancels, and powers c^k down to e^-200."""

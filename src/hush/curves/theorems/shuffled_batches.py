@@ -15,7 +15,8 @@ from hush.curves.pairs.finite import FinitePair
 from hush.curves.pairs.pair import Pair
 from hush.curves.pairs.share import Tails
 from hush.errors import NotCovered
-from hush.numerics.laws.law import UNIT, Law
+from hush.numerics.laws.law import Law
+from hush.numerics.rounding import UNIT
 from hush.numerics.work import spend
 
 CELLS = 300

@@ -14,7 +14,7 @@ from hush.errors import InvalidParameter, NotCovered
 from hush.mechanisms.last_iterate.iteration import ONLY_LAST, THEOREM, LastIterate, sized, wide
 from hush.mechanisms.leaf import IN_ORDER
 from hush.mechanisms.mechanism import Step
-from hush.numerics.laws.law import UNIT
+from hush.numerics.rounding import UNIT
 
 
 @dataclass(frozen=True, kw_only=True)

@@ -22,7 +22,7 @@ from hush.errors import InvalidParameter, NotCovered
 from hush.mechanisms.leaf import Leaf
 from hush.mechanisms.leaves.stated import GaussianDP
 from hush.mechanisms.mechanism import IDENTITY, Counts, Mechanism, Step, settled
-from hush.numerics.laws.law import UNIT
+from hush.numerics.rounding import UNIT
 
 ONLY_LAST = "only the last iterate is released, and nothing that was computed on the way"
 THEOREM = (

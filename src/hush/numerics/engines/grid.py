@@ -16,7 +16,7 @@ import numpy as np
 from scipy import fft
 
 from hush.arrays import Array
-from hush.numerics.laws.law import UNIT
+from hush.numerics.rounding import UNIT
 from hush.numerics.work import room, spend
 
 Tails = Callable[[Array], tuple[Array, Array, Array, Array]]

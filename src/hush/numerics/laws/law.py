@@ -14,9 +14,8 @@ from typing import Protocol
 import numpy as np
 
 from hush.arrays import Array
+from hush.numerics.rounding import UNIT
 from hush.numerics.work import room, spend
-
-UNIT = float(np.finfo(float).eps)
 
 NEGLIGIBLE = 46.0
 """Nodes lighter than exp(-46) of the heaviest are dropped (later where more accuracy is asked); it is charged."""

@@ -13,9 +13,9 @@ from dataclasses import dataclass
 import numpy as np
 
 from hush.arrays import Array
-from hush.numerics.laws.law import UNIT
 from hush.numerics.lognormal_mean.transform import LognormalMean
 from hush.numerics.lognormal_mean.upper_tail import crossing
+from hush.numerics.rounding import UNIT
 from hush.numerics.work import remembered, spend
 
 DIGITS = 36.0

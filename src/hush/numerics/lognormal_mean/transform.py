@@ -15,7 +15,7 @@ from functools import cached_property
 import numpy as np
 
 from hush.arrays import Array
-from hush.numerics.laws.law import UNIT
+from hush.numerics.rounding import UNIT
 from hush.numerics.special.logarithms import log1p
 from hush.numerics.work import room
 

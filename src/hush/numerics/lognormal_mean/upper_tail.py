@@ -16,8 +16,8 @@ from dataclasses import dataclass
 import numpy as np
 
 from hush.arrays import Array
-from hush.numerics.laws.law import UNIT
 from hush.numerics.lognormal_mean.transform import LognormalMean
+from hush.numerics.rounding import UNIT
 from hush.numerics.special.logarithms import log1p
 from hush.numerics.work import remembered, spend
 

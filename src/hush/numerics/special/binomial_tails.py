@@ -8,7 +8,7 @@ import numpy as np
 from scipy import special
 
 from hush.arrays import Array
-from hush.numerics.laws.law import UNIT
+from hush.numerics.rounding import UNIT
 
 _HALF_LOG_TWO_PI = 0.5 * math.log(2 * math.pi)
 _SMALL = np.arange(1, 16)

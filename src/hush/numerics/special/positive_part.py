@@ -14,7 +14,7 @@ import numpy as np
 from scipy import special
 
 from hush.arrays import Array
-from hush.numerics.laws.law import UNIT
+from hush.numerics.rounding import UNIT
 from hush.numerics.special.binomial_tails import excess, log_pmf, pmf_slack, window
 from hush.numerics.special.logarithms import log1p
 from hush.numerics.work import room

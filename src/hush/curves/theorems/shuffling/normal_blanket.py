@@ -11,7 +11,7 @@ from scipy import special
 
 from hush.arrays import Array
 from hush.curves.interval import Interval
-from hush.numerics.laws.law import UNIT
+from hush.numerics.rounding import UNIT
 from hush.numerics.special.positive_part import Trials, along_line, log_chernoff
 from hush.numerics.work import remembered
 

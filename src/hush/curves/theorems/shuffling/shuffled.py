@@ -17,8 +17,8 @@ from hush.curves.pairs.pair import Certificates, Pair
 from hush.curves.theorems.shuffling.multiset import Profile
 from hush.errors import InvalidParameter, NotCovered
 from hush.numerics.laws.atoms import sampled
-from hush.numerics.laws.law import UNIT
 from hush.numerics.roots import decreasing_root
+from hush.numerics.rounding import UNIT
 from hush.numerics.special.binomial_tails import log_pmf, window
 from hush.numerics.work import attempt, part, room
 
