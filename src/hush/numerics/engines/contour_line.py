@@ -44,7 +44,7 @@ VANISHED = 1e-200
 LOST = 30.0
 """A relative error of e^30 leaves nothing of a value: its size and its error are then bounded together, by 1."""
 MOST_DOUBT = 50.0
-"""The same for the moment at the order of the line."""
+"""Errors of log-moments are far below this, as those are 1e12 at the most: the cap keeps e^error a float."""
 SOONER = 2.0 ** np.arange(-12, 0.5, 0.5)
 """Shares of the farthest reach at which the integrand is looked at for a guess."""
 

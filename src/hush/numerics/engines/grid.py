@@ -16,7 +16,7 @@ import numpy as np
 from scipy import fft
 
 from hush.arrays import Array
-from hush.numerics.rounding import UNIT
+from hush.numerics.rounding import LARGEST_EXPONENT, UNIT
 from hush.numerics.work import room, spend
 
 Tails = Callable[[Array], tuple[Array, Array, Array, Array]]
@@ -25,6 +25,40 @@ Tails = Callable[[Array], tuple[Array, Array, Array, Array]]
 
 FINER = 4.0
 """A lattice of the atoms' own is met exactly where it is at most so much finer than the step; else every k-th point."""
+LEFT_OF_ATOMS = 1e-9
+"""Lattice points stand this share of a step left of the atoms that they meet, so that rounding puts none below them."""
+BULK = 1e-3
+"""Mass below the lower end of the bulk: where the lattice is anchored does not matter for what is certified."""
+ATOMS_ROUNDING = 1e-12
+"""Relative error of a sum of atoms past the end of the lattice: thousands of roundings."""
+UNKNOWN_RATIO = 690.0
+"""Past this loss the Q-mass of a cell, e^-690 of its P-mass, may have underflowed: there is no lower bound from it."""
+NOTHING_LEFT = 1e-300
+"""A step that shrinks a mass to this leaves nothing of it."""
+SEEN, UNSEEN = 60.0, 1e-26
+"""Losses more than 60/tilt past epsilon have weights below e^-60 in all, which is what is charged for them."""
+LEAST_TILT = 1e-12
+"""Stands for a tilt of 0, by which that reach is divided."""
+SMALLEST = 5e-324
+"""The least float stands for 0 where a logarithm is taken: it is above what it stands for."""
+UNDERFLOW = 1e-300
+"""Stands for a zero of a spectrum, or for a tilt of 0 by which is divided: both only enlarge what is charged."""
+ALMOST_ALL = 1 - 1e-16
+"""The largest infinite mass whose complement has a logarithm."""
+TRANSFORM_FLOOR = 1e-3
+"""Added to the 2-norm of a law, per loss, for what the transform rounds where the law itself is small."""
+CHERNOFF = np.geomspace(0.5, 64, 10)
+"""Orders, in units of one over the deviation, at which the mass outside the window is bounded: any one holds."""
+MOST_TILT = 1e3
+"""A tilt weighs the ends of the widest law by e^1000 apart at the most: beyond it all mass would be on one point."""
+NARROWEST = 1e-12
+"""The width of a law that has one place only."""
+COARSE_POINTS = 4000
+"""Points of the lattice on which the deviation of the sum is estimated: it sets the window, which is charged for."""
+DEVIATIONS, WIDTHS = 20, 3
+"""The window is 20 deviations and 3 widths of the widest law: what falls outside is bounded and charged."""
+FARTHEST = 1e6
+"""Ends of a law are looked for up to this loss; what lies beyond is past the end of the lattice, as in `discretise`."""
 MEETING = 2_000
 """Atoms that a lattice is made to meet at the most, the heaviest: where the others fall is charged, as always."""
 
@@ -51,7 +85,7 @@ class LossSource:
         if len(self.losses):
             return float(self.losses[np.argmax(self.masses)])
         tails = self.tails
-        return -_boundary(lambda l: float(tails(np.array([-l]))[2][0]) > 1e-3, 1e-9) if tails else 0.0
+        return -_boundary(lambda l: float(tails(np.array([-l]))[2][0]) > BULK, 1e-9) if tails else 0.0
 
 
 @dataclass(frozen=True, eq=False)
@@ -78,7 +112,7 @@ def discretise(
     mass, a cell's mass is rounded down instead. Losses past the high end are infinite above and at that end below;
     as a lump they keep their P- and Q-mass, see LatticeLaw.
     """
-    anchor = source.anchor - 1e-9 * step
+    anchor = source.anchor - LEFT_OF_ATOMS * step
     room((high - low) / step, 20)
     first = math.floor((low - anchor) / step) - 1
     last = max(math.ceil((high - anchor) / step), first + 2) + 1
@@ -88,14 +122,14 @@ def discretise(
     if source.tails:
         p_above, q_above, p_below, q_below = source.tails(edges)
         p, q = cell_masses(p_above, p_below), cell_masses(q_above, q_below)
-        right = np.clip((p - q * np.exp(np.minimum(edges[:-1], 700.0))) / -math.expm1(-step), 0.0, p)
+        right = np.clip((p - q * np.exp(np.minimum(edges[:-1], LARGEST_EXPONENT))) / -math.expm1(-step), 0.0, p)
         left = p - right
         upper[:-1] += left
         upper[1:] += right
         upper[0] += p_below[0]
-        known = (q > 0) & (edges[:-1] < 690)  # where Q-mass underflowed there is no lower bound
+        known = (q > 0) & (edges[:-1] < UNKNOWN_RATIO)  # where Q-mass underflowed there is no lower bound
         lower += _contract(left * known, right * known, shrink)
-        last_point = min(float(q_above[-1]) * math.exp(min(float(edges[-1]), 700.0)), float(p_above[-1]))
+        last_point = min(float(q_above[-1]) * math.exp(min(float(edges[-1]), LARGEST_EXPONENT)), float(p_above[-1]))
         lower[-1] += last_point
         above = float(p_above[-1])
         if lump:
@@ -113,8 +147,8 @@ def discretise(
     if past.any():
         kept = float(source.masses[past] @ np.exp(edges[-1] - source.losses[past]))
         rest = float(source.masses[past].sum()) - kept
-        upper[-1], above = upper[-1] + kept, above + rest * (1 + 1e-12) + 8 * UNIT * kept
-        lower[-1], below = lower[-1] + kept, (below + max(rest * (1 - 1e-12) - 8 * UNIT * kept, 0.0)) * lump
+        upper[-1], above = upper[-1] + kept, above + rest * (1 + ATOMS_ROUNDING) + 8 * UNIT * kept
+        lower[-1], below = lower[-1] + kept, (below + max(rest * (1 - ATOMS_ROUNDING) - 8 * UNIT * kept, 0.0)) * lump
     return LatticeLaw(float(edges[0]), upper, above), LatticeLaw(float(edges[0]), lower, below)
 
 
@@ -129,7 +163,7 @@ def _contract(left: Array, right: Array, shrink: float) -> Array:
     At each lattice point the profile is lowered by the most that it bends in the cells beside it; that takes
     mass from both neighbours. A point without neighbours to take from has the cells beside it rounded down.
     """
-    if shrink < 1e-300:  # cells so wide that nothing is left of a mass that is rounded down
+    if shrink < NOTHING_LEFT:  # cells so wide that nothing is left of a mass that is rounded down
         return np.append(left, 0.0)
     growth = 1 / shrink
     rounded = np.zeros(len(left), dtype=bool)
@@ -181,18 +215,18 @@ class Composed:
         """Bound on log delta(epsilon) from one side: -1 below, +1 above."""
         epsilon -= side * self.shift
         start = int(np.searchsorted(self.losses, epsilon, side="right"))
-        stop = int(np.searchsorted(self.losses, epsilon + 60 / max(self.tilt, 1e-12)))
+        stop = int(np.searchsorted(self.losses, epsilon + SEEN / max(self.tilt, LEAST_TILT)))
         spend(stop - start)
         gap = self.losses[start:stop] - epsilon
         weight = np.exp(-self.tilt * gap) * -np.expm1(-gap)
         value = dot(self.tilted[start:stop], weight)
-        error = self.noise * math.sqrt(dot(weight, weight)) + self.stray * 2 + 1e-26
+        error = self.noise * math.sqrt(dot(weight, weight)) + self.stray * 2 + UNSEEN
         log_scale = self.log_scale - self.tilt * epsilon + side * self.doubt
         finite = value + side * error
         if side < 0:
             body = math.log(finite) + log_scale if finite > 0 else -math.inf
             return min(np.logaddexp(body, math.log(self.at_infinity)) if self.at_infinity else body, 0.0)
-        body = math.log(max(finite, 5e-324)) + log_scale
+        body = math.log(max(finite, SMALLEST)) + log_scale
         return min(float(np.logaddexp(body, math.log(self.at_infinity)) if self.at_infinity else body), 0.0)
 
 
@@ -205,7 +239,7 @@ def compose(laws: Sequence[tuple[LatticeLaw, int]], step: float, tilt: float, si
         folded = np.zeros(size)
         np.add.at(folded, (np.arange(len(part.weight)) - part.centre) % size, part.weight)
         wave = fft.rfft(folded)
-        spectrum += part.times * np.log(np.where(wave == 0, 1e-300, wave))
+        spectrum += part.times * np.log(np.where(wave == 0, UNDERFLOW, wave))
     masses = fft.irfft(np.exp(spectrum), size)
     mean = math.fsum(p.times * p.mean for p in tilted)
     start = math.fsum(p.times * p.first for p in tilted)
@@ -215,19 +249,16 @@ def compose(laws: Sequence[tuple[LatticeLaw, int]], step: float, tilt: float, si
     values = np.maximum(masses[(index - sum(p.times * p.centre for p in tilted)) % size], 0.0)
     count = sum(p.times for p in tilted)
     rough = sum(p.times * math.sqrt(dot(p.weight, p.weight)) for p in tilted)
-    infinite = -math.expm1(sum(n * math.log1p(-min(law.at_infinity, 1 - 1e-16)) for law, n in laws))
+    widest = max(float(p.losses[-1] - p.losses[0]) for p in tilted)
+    infinite = -math.expm1(sum(n * math.log1p(-min(law.at_infinity, ALMOST_ALL)) for law, n in laws))
     return Composed(
         losses=start + step * index,
         tilted=values,
         tilt=tilt,
         log_scale=math.fsum(p.times * p.log_moment for p in tilted),
-        noise=8 * UNIT * math.log2(size) * (rough + math.sqrt(dot(values, values)) + 1e-3 * count),
+        noise=8 * UNIT * math.log2(size) * (rough + math.sqrt(dot(values, values)) + TRANSFORM_FLOOR * count),
         stray=(0.0 if whole else _outside(tilted, (size / 2 - 2) * step, step))
-        + 8
-        * UNIT
-        * count
-        * (1 + tilt)
-        * min(1 / max(tilt, 1e-300), max(float(p.losses[-1] - p.losses[0]) for p in tilted)),
+        + 8 * UNIT * count * (1 + tilt) * min(1 / max(tilt, UNDERFLOW), widest),
         at_infinity=infinite,
         doubt=8 * UNIT * sum(p.times * (2 + abs(p.log_moment) + tilt * p.largest) for p in tilted),
         shift=8 * UNIT * sum(p.times * p.largest for p in tilted),
@@ -256,7 +287,7 @@ class Slanted:
     def of(cls, law: LatticeLaw, times: int, step: float, tilt: float) -> Slanted:
         spend(6 * len(law.mass))
         losses = law.first + step * np.arange(len(law.mass))
-        exponent = np.log(np.maximum(law.mass, 5e-324)) + tilt * losses
+        exponent = np.log(np.maximum(law.mass, SMALLEST)) + tilt * losses
         top = float(exponent.max())
         weight = np.exp(exponent - top)
         moment = float(weight.sum())
@@ -282,7 +313,7 @@ def _outside(tilted: Sequence[Slanted], half: float, step: float) -> float:
     for sign in (1.0, -1.0):
         best = 0.0
         spend(30 * sum(len(p.losses) for p in tilted))
-        for order in sign * np.geomspace(0.5, 64, 10) / max(deviation, step):
+        for order in sign * CHERNOFF / max(deviation, step):
             log_moment = 0.0
             for p in tilted:
                 exponent = order * (p.losses - p.mean)
@@ -315,14 +346,14 @@ class Bracket:
 def bracket(sources: Sequence[LossSource], size: int, tilt: float, log_cut: float) -> Bracket:
     """Both composed laws on a lattice of about so many points; tails of P-mass below e^log_cut are cut off."""
     ranges = [support(source, log_cut) for source in sources]
-    widest = max(1e-12, *(high - low for low, high in ranges))
-    tilt = min(tilt, 1e3 / widest)
-    rough = widest / 4000
+    widest = max(NARROWEST, *(high - low for low, high in ranges))
+    tilt = min(tilt, MOST_TILT / widest)
+    rough = widest / COARSE_POINTS
     coarse = [
         Slanted.of(discretise(s, rough, *r)[0], s.times, rough, tilt) for s, r in zip(sources, ranges, strict=True)
     ]
     deviation = math.sqrt(sum(p.times * p.variance for p in coarse)) + rough
-    width = 20 * deviation + 3 * widest
+    width = DEVIATIONS * deviation + WIDTHS * widest
     everything = sum(s.times * (high - low) for s, (low, high) in zip(sources, ranges, strict=True))
     width = min(width, everything) + 8 * rough
     step = meeting(sources, width / size)
@@ -351,7 +382,7 @@ def meeting(sources: Sequence[LossSource], step: float) -> float:
     heaviest = np.argsort(-weights, kind="stable")[:MEETING]
     weights, places = weights[heaviest], np.concatenate([g for g, _ in gaps])[heaviest, None] / steps
     room(places.size, 2)
-    missed = weights @ (places - np.floor(places + 1e-9)) * steps
+    missed = weights @ (places - np.floor(places + LEFT_OF_ATOMS)) * steps
     return float(steps[int(np.argmin(missed))])
 
 
@@ -361,7 +392,7 @@ def support(source: LossSource, log_cut: float) -> tuple[float, float]:
     tails = source.tails
     if tails is None:
         return ends
-    cut = math.exp(max(log_cut, -700.0))
+    cut = math.exp(max(log_cut, -LARGEST_EXPONENT))
     high = _boundary(lambda l: float(tails(np.array([l]))[0][0]) > cut)
     low = -_boundary(lambda l: float(tails(np.array([-l]))[2][0]) > cut)
     return min(low, high, ends[0]), max(low, high, ends[1])
@@ -370,10 +401,10 @@ def support(source: LossSource, log_cut: float) -> tuple[float, float]:
 def _boundary(inside: Callable[[float], bool], width: float = 1e-3) -> float:
     """Least point, to a relative width, from which on inside() is False (it may be negative)."""
     reach = 1.0
-    while inside(reach) and reach < 1e6:
+    while inside(reach) and reach < FARTHEST:
         reach *= 2
     low, high = -reach, reach
-    while not inside(low) and low > -1e6:
+    while not inside(low) and low > -FARTHEST:
         low *= 2
     for _ in range(100):
         middle = (low + high) / 2
