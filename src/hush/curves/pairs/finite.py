@@ -13,10 +13,10 @@ import numpy as np
 from hush.arrays import Array
 from hush.curves.interval import Interval
 from hush.curves.pairs.pair import Pair
-from hush.curves.pairs.share import Tails
 from hush.curves.renyi.curve import RenyiCurve
 from hush.curves.renyi.families import finite
 from hush.errors import InvalidParameter
+from hush.numerics.engines.loss_lattice import Tails
 from hush.numerics.laws.atoms import joined, lattice_of, law_of_atoms, log_q_masses, merged
 from hush.numerics.laws.law import Law
 from hush.numerics.rounding import UNIT

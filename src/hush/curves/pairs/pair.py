@@ -17,10 +17,11 @@ import numpy as np
 
 from hush.arrays import Array
 from hush.curves.interval import Interval, known, written_up
-from hush.curves.pairs.share import Share, Tails, folded_log_delta
+from hush.curves.pairs.share import Share, folded_log_delta
 from hush.curves.renyi.curve import RenyiCurve
 from hush.curves.renyi.of_law import law_to_renyi
 from hush.errors import NotCovered
+from hush.numerics.engines.loss_lattice import Tails
 from hush.numerics.laws.atoms import joined, law_of_atoms, q_masses, sampled
 from hush.numerics.laws.law import Law
 from hush.numerics.roots import decreasing_root

@@ -14,8 +14,8 @@ from hush.arrays import Array
 from hush.curves.interval import Interval
 from hush.curves.pairs.finite import FinitePair
 from hush.curves.pairs.pair import Laws, Pair
-from hush.curves.pairs.share import Tails
 from hush.numerics.engines import contour, direct, grid
+from hush.numerics.engines.loss_lattice import LossSource, TailFunction, Tails
 from hush.numerics.engines.saddle import Orders, best_orders, markov_exponent
 from hush.numerics.roots import decreasing_root
 
@@ -133,7 +133,7 @@ class GridRoute:
         return grid.bracket(self._sources, size, float(orders.c[best]), log_delta - 14)
 
     @cached_property
-    def _sources(self) -> list[grid.LossSource]:
+    def _sources(self) -> list[LossSource]:
         return [loss_source(pair, n) for pair, n in self.parts]
 
 
@@ -179,7 +179,7 @@ class DirectRoute:
         return _root_below(lambda e: found.lower.log_delta(e, -1) - log_delta, high, 1e-3 * high, width), high
 
     @cached_property
-    def _sources(self) -> list[grid.LossSource]:
+    def _sources(self) -> list[LossSource]:
         return [loss_source(pair, n) for pair, n in self.parts]
 
 
@@ -207,14 +207,14 @@ class RenyiRoute:
         return near + [near[0] * 2.0**-k for k in range(1, 40, 3)]
 
 
-def loss_source(pair: Pair, times: int) -> grid.LossSource:
+def loss_source(pair: Pair, times: int) -> LossSource:
     """The loss given that it is finite, with its atoms apart."""
     law = pair.law()
     if not law.pieces:
-        return grid.LossSource(None, law.losses, law.masses, times, law.lattice)
+        return LossSource(None, law.losses, law.masses, times, law.lattice)
     whole = _finite_tails(pair) if pair.infinite else pair.tails
     if not len(law.losses):
-        return grid.LossSource(whole, law.losses, law.masses, times)
+        return LossSource(whole, law.losses, law.masses, times)
     order = np.argsort(law.losses)
     atoms = FinitePair(law.losses[order], law.masses[order])
 
@@ -223,10 +223,10 @@ def loss_source(pair: Pair, times: int) -> grid.LossSource:
         p_up, q_up, p_down, q_down = (np.maximum(whole - part, 0.0) for whole, part in pairs)
         return p_up, q_up, p_down, q_down
 
-    return grid.LossSource(tails, law.losses, law.masses, times)
+    return LossSource(tails, law.losses, law.masses, times)
 
 
-def _finite_tails(pair: Pair) -> grid.Tails:
+def _finite_tails(pair: Pair) -> TailFunction:
     """Tails of the loss given, under P, that it is finite; what Q has where P has nothing is left out."""
     p_top, _, _, q_bottom = (float(part[place]) for part, place in zip(pair.tails(ENDS), (1, 0, 0, 0), strict=True))
 

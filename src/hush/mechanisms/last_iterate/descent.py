@@ -130,10 +130,10 @@ class NoisyGradientDescent(GradientDescent):
         if self.diameter < math.inf:
             far = self.diameter / (self.step_size * self.noise)
             high = last_iterate.projected_mu(self.gap, self.iterations, self._ratio, far)
-            return 0.0, high * (1 + last_iterate.ROUNDING)
+            return 0.0, high * (1 + last_iterate.MU_ROUNDING)
         low = last_iterate.linear_descent_mu(self.curved, 1, self.iterations, self._ratio)
         high = last_iterate.full_batch_mu(self.gap, self.iterations, self._ratio)
-        return low * (1 - last_iterate.ROUNDING), high * (1 + last_iterate.ROUNDING)
+        return low * (1 - last_iterate.MU_ROUNDING), high * (1 + last_iterate.MU_ROUNDING)
 
     @property
     def populations(self) -> frozenset[int]:
@@ -201,9 +201,9 @@ class CyclicGradientDescent(GradientDescent):
         if self.diameter < math.inf:
             far = self.diameter / (self.step_size * self.noise)
             high = min(high, last_iterate.cyclic_projected_mu(self.batches, self.epochs, self._ratio, far))
-            return 0.0, high * (1 + last_iterate.ROUNDING)
+            return 0.0, high * (1 + last_iterate.MU_ROUNDING)
         low = last_iterate.linear_descent_mu(self.curved, self.batches, self.epochs, self._ratio)
-        return low * (1 - last_iterate.ROUNDING), high * (1 + last_iterate.ROUNDING)
+        return low * (1 - last_iterate.MU_ROUNDING), high * (1 + last_iterate.MU_ROUNDING)
 
     @property
     def populations(self) -> frozenset[int]:

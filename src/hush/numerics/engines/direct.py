@@ -13,7 +13,8 @@ from dataclasses import dataclass
 import numpy as np
 
 from hush.arrays import Array
-from hush.numerics.engines.grid import Bracket, LatticeLaw, LossSource, discretise, dot, meeting, support
+from hush.numerics.engines.grid import Bracket, dot
+from hush.numerics.engines.loss_lattice import LatticeLaw, LossSource, discretise, meeting, support
 from hush.numerics.work import room, spend
 
 SUM_ROUNDING = 1e-10
