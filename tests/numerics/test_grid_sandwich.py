@@ -12,7 +12,8 @@ from hush.curves.pairs.normal import NormalPair
 from hush.curves.pairs.pair import Pair
 from hush.curves.pairs.routes import loss_source
 from hush.curves.pairs.segment import SegmentPair
-from hush.numerics.engines.grid import LatticeLaw, bracket, discretise, support
+from hush.numerics.engines.grid import bracket
+from hush.numerics.engines.loss_lattice import LatticeLaw, discretise, support
 
 GAUSS = NormalPair.shifted(1.0)
 

@@ -13,12 +13,13 @@ import numpy as np
 from hush.arrays import Array
 from hush.curves.interval import Interval
 from hush.curves.pairs.pair import Pair
-from hush.curves.pairs.share import Tails
 from hush.curves.renyi.curve import RenyiCurve
 from hush.curves.renyi.families import finite
 from hush.errors import InvalidParameter
+from hush.numerics.engines.loss_lattice import Tails
 from hush.numerics.laws.atoms import joined, lattice_of, law_of_atoms, log_q_masses, merged
-from hush.numerics.laws.law import UNIT, Law
+from hush.numerics.laws.law import Law
+from hush.numerics.rounding import UNIT
 from hush.numerics.work import spend
 
 BLUR = 16 * UNIT
@@ -227,7 +228,7 @@ class FinitePair(Pair):
         worst = float(np.abs(size[np.isfinite(size)]).max())
         return total + (8 * UNIT + self.blur) * (4 + orders[:, 0] * (1 + worst))
 
-    def log_delta(self, epsilon: float, tolerance: float = 1e-9) -> Interval:
+    def log_delta(self, epsilon: float, tolerance: float = 1e-9) -> Interval:  # noqa: ARG002
         spend(6 * len(self.losses))
         ends = []
         for side in (-1, 1):

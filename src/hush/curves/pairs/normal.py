@@ -13,13 +13,15 @@ from hush.arrays import Array
 from hush.curves.interval import Interval
 from hush.curves.pairs.finite import FinitePair
 from hush.curves.pairs.pair import Pair
-from hush.curves.pairs.share import Share, Tails, folded_log_delta
+from hush.curves.pairs.share import Share, folded_log_delta
 from hush.curves.renyi.curve import RenyiCurve
 from hush.curves.renyi.pearson_vajda import log_absolute_normal
+from hush.numerics.engines.loss_lattice import Tails
 from hush.numerics.laws.half_normals import HalfNormals
-from hush.numerics.laws.law import UNIT, Law
+from hush.numerics.laws.law import Law
 from hush.numerics.laws.normals import Normals
 from hush.numerics.roots import decreasing_root
+from hush.numerics.rounding import UNIT
 from hush.numerics.special.gaussian_profile import gaussian_log_delta
 from hush.numerics.work import CALL, room, spend
 

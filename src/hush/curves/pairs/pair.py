@@ -17,13 +17,15 @@ import numpy as np
 
 from hush.arrays import Array
 from hush.curves.interval import Interval, known, written_up
-from hush.curves.pairs.share import Share, Tails, folded_log_delta
+from hush.curves.pairs.share import Share, folded_log_delta
 from hush.curves.renyi.curve import RenyiCurve
 from hush.curves.renyi.of_law import law_to_renyi
 from hush.errors import NotCovered
+from hush.numerics.engines.loss_lattice import Tails
 from hush.numerics.laws.atoms import joined, law_of_atoms, q_masses, sampled
-from hush.numerics.laws.law import UNIT, Law
+from hush.numerics.laws.law import Law
 from hush.numerics.roots import decreasing_root
+from hush.numerics.rounding import UNIT
 from hush.numerics.work import attempt
 
 CUT_OFF = 1e-270
@@ -82,7 +84,7 @@ class Pair(ABC):
     def swap(self) -> Pair:
         """(Q, P)."""
 
-    def tails(self, losses: Array) -> Tails:
+    def tails(self, losses: Array) -> Tails:  # noqa: ARG002
         """P(L > l), Q(L > l), P(L <= l), Q(L <= l), each with small relative error."""
         raise NotCovered(f"the tails of {type(self).__name__}: its loss is known through its profile alone")
 
@@ -117,19 +119,16 @@ class Pair(ABC):
         except NotCovered:
             return False
 
-    def certificates(self, log_delta: float) -> Certificates:
+    def certificates(self, log_delta: float) -> Certificates:  # noqa: ARG002
         """What each of several theorems says of epsilon on its own, by name; none where one formula is all."""
-        del log_delta
         return ()
 
-    def cut_above(self, mass: float) -> Pair:
+    def cut_above(self, mass: float) -> Pair:  # noqa: ARG002
         """A pair above whose largest losses, of so much P-mass together, became infinite; itself where it is short."""
-        del mass
         return self
 
-    def cut_below(self, mass: float) -> Pair:
+    def cut_below(self, mass: float) -> Pair:  # noqa: ARG002
         """A pair below whose largest losses, of so much P-mass together, were lowered; itself where it is short."""
-        del mass
         return self
 
     def sketched(self) -> Pair:
@@ -189,7 +188,7 @@ class Pair(ABC):
         """Upper bounds on the Rényi divergences of all orders."""
         return RenyiCurve.each(lambda order: self.renyi(order)[1])
 
-    def log_absolute_chi(self, orders: Array) -> Array:
+    def log_absolute_chi(self, orders: Array) -> Array:  # noqa: ARG002
         """log of upper bounds on |chi|^j = E_Q|dP/dQ - 1|^j at whole orders j >= 2."""
         raise NotCovered(
             f"|chi|^j of {type(self).__name__}: known for plain Gaussian and Laplace noise and finite pairs"
@@ -312,7 +311,7 @@ class Folded(Pair):
     def log_delta(self, epsilon: float, tolerance: float = 1e-9) -> Interval:
         return folded_log_delta(self.base, self.rate, epsilon, tolerance)
 
-    def epsilon(self, log_delta: float, tolerance: float = 1e-9, floor: float = 0.0) -> Interval:
+    def epsilon(self, log_delta: float, tolerance: float = 1e-9, floor: float = 0.0) -> Interval:  # noqa: ARG002
         """For epsilon >= 0 the change of variable of the mix can be undone."""
         return Mixed(self.base, Share().mix(self.rate)).epsilon(log_delta, tolerance)
 

@@ -12,8 +12,8 @@ import numpy as np
 from hush.arrays import Array
 from hush.curves.interval import Interval, known
 from hush.curves.pairs.pair import Pair
-from hush.curves.pairs.share import Tails
 from hush.curves.renyi.curve import RenyiCurve
+from hush.numerics.engines.loss_lattice import Tails
 from hush.numerics.laws.law import Law
 from hush.numerics.work import attempt
 

@@ -21,7 +21,7 @@ from hush.curves.pairs.routes import ContourRoute, GridRoute, Parts, log_finite
 from hush.curves.pairs.sketch import Sketch
 from hush.curves.pairs.tabled import Tabled
 from hush.curves.renyi.curve import ZERO, RenyiCurve
-from hush.numerics.laws.law import UNIT
+from hush.numerics.rounding import UNIT
 from hush.numerics.work import attempt, part
 
 QUICK_LINE = 0.03

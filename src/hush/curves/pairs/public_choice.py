@@ -11,9 +11,10 @@ import numpy as np
 from hush.arrays import Array
 from hush.curves.interval import Interval, known
 from hush.curves.pairs.pair import Pair, invert
-from hush.curves.pairs.share import Tails
-from hush.numerics.laws.law import UNIT, Law
+from hush.numerics.engines.loss_lattice import Tails
+from hush.numerics.laws.law import Law
 from hush.numerics.laws.weighted import Weighted
+from hush.numerics.rounding import UNIT
 from hush.numerics.work import attempt
 
 

@@ -14,8 +14,8 @@ from hush.arrays import Array
 from hush.curves.interval import Interval
 from hush.curves.pairs.finite import FinitePair
 from hush.curves.pairs.pair import Laws, Pair
-from hush.curves.pairs.share import Tails
 from hush.numerics.engines import contour, direct, grid
+from hush.numerics.engines.loss_lattice import LossSource, TailFunction, Tails
 from hush.numerics.engines.saddle import Orders, best_orders, markov_exponent
 from hush.numerics.roots import decreasing_root
 
@@ -112,7 +112,7 @@ class GridRoute:
                 break
         return low, high
 
-    def epsilon(self, log_delta: float, tolerance: float, floor: float = 0.0) -> Interval:
+    def epsilon(self, log_delta: float, tolerance: float, floor: float = 0.0) -> Interval:  # noqa: ARG002
         orders, best = best_orders(self.laws, log_delta=log_delta)
         tilt = float(orders.c[best])
         limit = max(float(orders.objective(None, log_delta)[best]), 1e-3)
@@ -133,7 +133,7 @@ class GridRoute:
         return grid.bracket(self._sources, size, float(orders.c[best]), log_delta - 14)
 
     @cached_property
-    def _sources(self) -> list[grid.LossSource]:
+    def _sources(self) -> list[LossSource]:
         return [loss_source(pair, n) for pair, n in self.parts]
 
 
@@ -159,7 +159,7 @@ class DirectRoute:
                 break
         return low, high
 
-    def epsilon(self, log_delta: float, tolerance: float, floor: float = 0.0) -> Interval:
+    def epsilon(self, log_delta: float, tolerance: float, floor: float = 0.0) -> Interval:  # noqa: ARG002
         low, high = 0.0, math.inf
         for size in self.sizes:
             for _ in range(8):
@@ -179,7 +179,7 @@ class DirectRoute:
         return _root_below(lambda e: found.lower.log_delta(e, -1) - log_delta, high, 1e-3 * high, width), high
 
     @cached_property
-    def _sources(self) -> list[grid.LossSource]:
+    def _sources(self) -> list[LossSource]:
         return [loss_source(pair, n) for pair, n in self.parts]
 
 
@@ -190,11 +190,11 @@ class RenyiRoute:
     laws: Laws
     last_resort: ClassVar[bool] = True
 
-    def log_delta(self, epsilon: float, tolerance: float) -> Interval:
+    def log_delta(self, epsilon: float, tolerance: float) -> Interval:  # noqa: ARG002
         orders, best = best_orders(self.laws, epsilon=epsilon)
         return -math.inf, min(0.0, *(self._exponent(c) - c * epsilon for c in self._near(orders, best)))
 
-    def epsilon(self, log_delta: float, tolerance: float, floor: float = 0.0) -> Interval:
+    def epsilon(self, log_delta: float, tolerance: float, floor: float = 0.0) -> Interval:  # noqa: ARG002
         orders, best = best_orders(self.laws, log_delta=log_delta)
         return 0.0, max(min((self._exponent(c) - log_delta) / c for c in self._near(orders, best)), 0.0)
 
@@ -207,14 +207,14 @@ class RenyiRoute:
         return near + [near[0] * 2.0**-k for k in range(1, 40, 3)]
 
 
-def loss_source(pair: Pair, times: int) -> grid.LossSource:
+def loss_source(pair: Pair, times: int) -> LossSource:
     """The loss given that it is finite, with its atoms apart."""
     law = pair.law()
     if not law.pieces:
-        return grid.LossSource(None, law.losses, law.masses, times, law.lattice)
+        return LossSource(None, law.losses, law.masses, times, law.lattice)
     whole = _finite_tails(pair) if pair.infinite else pair.tails
     if not len(law.losses):
-        return grid.LossSource(whole, law.losses, law.masses, times)
+        return LossSource(whole, law.losses, law.masses, times)
     order = np.argsort(law.losses)
     atoms = FinitePair(law.losses[order], law.masses[order])
 
@@ -223,16 +223,17 @@ def loss_source(pair: Pair, times: int) -> grid.LossSource:
         p_up, q_up, p_down, q_down = (np.maximum(whole - part, 0.0) for whole, part in pairs)
         return p_up, q_up, p_down, q_down
 
-    return grid.LossSource(tails, law.losses, law.masses, times)
+    return LossSource(tails, law.losses, law.masses, times)
 
 
-def _finite_tails(pair: Pair) -> grid.Tails:
+def _finite_tails(pair: Pair) -> TailFunction:
     """Tails of the loss given, under P, that it is finite; what Q has where P has nothing is left out."""
     p_top, _, _, q_bottom = (float(part[place]) for part, place in zip(pair.tails(ENDS), (1, 0, 0, 0), strict=True))
 
     def tails(losses: Array) -> Tails:
         p_up, q_up, p_down, q_down = pair.tails(losses)
-        return tuple(x / (1 - p_top) for x in (np.maximum(p_up - p_top, 0.0), q_up, p_down, q_down - q_bottom))
+        rest = 1 - p_top
+        return np.maximum(p_up - p_top, 0.0) / rest, q_up / rest, p_down / rest, (q_down - q_bottom) / rest
 
     return tails
 

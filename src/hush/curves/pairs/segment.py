@@ -10,12 +10,14 @@ import numpy as np
 from hush.arrays import Array
 from hush.curves.interval import Interval, exact
 from hush.curves.pairs.pair import Pair
-from hush.curves.pairs.share import Share, Tails
+from hush.curves.pairs.share import Share
 from hush.curves.renyi.curve import RenyiCurve
 from hush.curves.renyi.families import laplace
 from hush.curves.renyi.pearson_vajda import log_absolute_segment
+from hush.numerics.engines.loss_lattice import Tails
 from hush.numerics.laws.exponentials import Exponentials
-from hush.numerics.laws.law import UNIT, Law
+from hush.numerics.laws.law import Law
+from hush.numerics.rounding import UNIT
 
 PLAIN = Share()
 

@@ -10,11 +10,9 @@ import numpy as np
 
 from hush.arrays import Array
 from hush.curves.interval import Interval, exact
-from hush.numerics.laws.law import UNIT
+from hush.numerics.engines.loss_lattice import Tails
+from hush.numerics.rounding import UNIT
 from hush.numerics.work import spend
-
-Tails = tuple[Array, Array, Array, Array]
-"""P(L > l), Q(L > l), P(L <= l), Q(L <= l)."""
 
 
 class Base(Protocol):

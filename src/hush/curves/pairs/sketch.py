@@ -49,11 +49,11 @@ class Sketch(Pair):
         route = GridRoute(self.parts, self._laws)
         return tuple(route.bracket(SIZE, log_delta).upper for log_delta in LOG_DELTAS)
 
-    def log_delta(self, epsilon: float, tolerance: float = 1e-4) -> Interval:
+    def log_delta(self, epsilon: float, tolerance: float = 1e-4) -> Interval:  # noqa: ARG002
         upper = min(composed.log_delta(epsilon, 1) for composed in self._composed)
         if self._infinite:
             upper = float(np.logaddexp(math.log(self._infinite), upper))
         return -math.inf, min(upper, 0.0)
 
-    def epsilon(self, log_delta: float, tolerance: float = 1e-4, floor: float = 0.0) -> Interval:
+    def epsilon(self, log_delta: float, tolerance: float = 1e-4, floor: float = 0.0) -> Interval:  # noqa: ARG002
         return 0.0, RenyiRoute(self._laws).epsilon(log_delta, tolerance)[1]

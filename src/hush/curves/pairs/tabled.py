@@ -14,7 +14,7 @@ from hush.curves.pairs.pair import Pair
 from hush.curves.pairs.routes import QUICK, GridRoute, Parts, log_finite
 from hush.curves.pairs.table import tabulate
 from hush.errors import NotCovered
-from hush.numerics.laws.law import UNIT
+from hush.numerics.rounding import UNIT
 from hush.numerics.work import attempt
 
 NEAR = 1e-3

@@ -4,7 +4,8 @@ from __future__ import annotations
 
 from hush.curves.interval import Interval
 from hush.numerics.engines.saddle import LARGEST_ORDER
-from hush.numerics.laws.law import UNIT, Law
+from hush.numerics.laws.law import Law
+from hush.numerics.rounding import UNIT
 
 MOST_NODES = 2_000_000
 """A moment that takes more nodes is not summed: the max divergence stands in, as divergences grow with the order."""

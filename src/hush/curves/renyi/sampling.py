@@ -17,7 +17,7 @@ import numpy as np
 from hush.arrays import Array
 from hush.curves.renyi.curve import ZERO, RenyiCurve
 from hush.errors import InvalidParameter, NotCovered
-from hush.numerics.laws.law import UNIT
+from hush.numerics.rounding import UNIT
 from hush.numerics.special.binomial_coefficients import log_binomial_sums
 
 

@@ -16,7 +16,6 @@ from hush.curves.pairs.finite import FinitePair
 from hush.curves.pairs.normal import NormalPair
 from hush.curves.pairs.pair import Pair
 from hush.curves.renyi.curve import RenyiCurve
-from hush.numerics.laws.law import UNIT
 from hush.numerics.lognormal_mean.inversion import out_of_the_money
 from hush.numerics.lognormal_mean.moments import (
     LARGEST_WHOLE,
@@ -27,6 +26,7 @@ from hush.numerics.lognormal_mean.moments import (
 )
 from hush.numerics.lognormal_mean.transform import LognormalMean
 from hush.numerics.roots import decreasing_root
+from hush.numerics.rounding import UNIT
 from hush.numerics.special.gaussian_profile import gaussian_log_delta
 from hush.numerics.work import remembered, spend
 

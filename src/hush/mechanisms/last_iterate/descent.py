@@ -19,7 +19,7 @@ from hush.errors import InvalidParameter, NotCovered
 from hush.mechanisms.last_iterate.iteration import ONLY_LAST, THEOREM, LastIterate, sized, wide
 from hush.mechanisms.leaf import IN_ORDER
 from hush.mechanisms.traits import Scope, Step
-from hush.numerics.laws.law import UNIT
+from hush.numerics.rounding import UNIT
 from hush.randomness.float_noise import normal
 from hush.randomness.source import Source
 
@@ -150,10 +150,10 @@ class NoisyGradientDescent(GradientDescent):
         if self.diameter < math.inf:
             far = self.diameter / (self.step_size * self.noise)
             high = last_iterate.projected_mu(self.gap, self.iterations, self._ratio, far)
-            return 0.0, high * (1 + last_iterate.ROUNDING)
+            return 0.0, high * (1 + last_iterate.MU_ROUNDING)
         low = last_iterate.linear_descent_mu(self.curved, 1, self.iterations, self._ratio)
         high = last_iterate.full_batch_mu(self.gap, self.iterations, self._ratio)
-        return low * (1 - last_iterate.ROUNDING), high * (1 + last_iterate.ROUNDING)
+        return low * (1 - last_iterate.MU_ROUNDING), high * (1 + last_iterate.MU_ROUNDING)
 
     @property
     def scope(self) -> Scope:
@@ -232,9 +232,9 @@ class CyclicGradientDescent(GradientDescent):
         if self.diameter < math.inf:
             far = self.diameter / (self.step_size * self.noise)
             high = min(high, last_iterate.cyclic_projected_mu(self.batches, self.epochs, self._ratio, far))
-            return 0.0, high * (1 + last_iterate.ROUNDING)
+            return 0.0, high * (1 + last_iterate.MU_ROUNDING)
         low = last_iterate.linear_descent_mu(self.curved, self.batches, self.epochs, self._ratio)
-        return low * (1 - last_iterate.ROUNDING), high * (1 + last_iterate.ROUNDING)
+        return low * (1 - last_iterate.MU_ROUNDING), high * (1 + last_iterate.MU_ROUNDING)
 
     @property
     def scope(self) -> Scope:

@@ -27,7 +27,7 @@ from hush.mechanisms.leaves.stated import GaussianDP
 from hush.mechanisms.mechanism import Mechanism
 from hush.mechanisms.neighbours import Neighbours
 from hush.mechanisms.traits import Step
-from hush.numerics.laws.law import UNIT
+from hush.numerics.rounding import UNIT
 from hush.randomness.float_noise import normal
 from hush.randomness.source import Source
 

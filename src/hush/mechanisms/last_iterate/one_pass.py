@@ -68,14 +68,14 @@ class OnePassGradientDescent(GradientDescent):
         place = count("record_mu", 1, record=record)
         if place > self.records:
             raise InvalidParameter("record_mu", f"record <= {self.records}", record=record)
-        high = last_iterate.one_pass_mu(self.gap, self.records - place, self.ratio) * (1 + last_iterate.ROUNDING)
+        high = last_iterate.one_pass_mu(self.gap, self.records - place, self.ratio) * (1 + last_iterate.MU_ROUNDING)
         if self.loss.strong_convexity > 0 and self.loss.lipschitz < math.inf:
             return 0.0, high  # quadratics are not Lipschitz: none is known to attain it
         if not self.curved <= 1:
             return 0.0, high
         # a record of the last batch of a pass over n batches, followed by maps x -> (1 - curved) x
         low = last_iterate.linear_descent_mu(self.curved, self.records, 1, self.ratio)
-        return low * (1 - self.curved) ** (self.records - place) * (1 - last_iterate.ROUNDING), high
+        return low * (1 - self.curved) ** (self.records - place) * (1 - last_iterate.MU_ROUNDING), high
 
     def record_epsilon(self, record: int, *, delta: float) -> Bound:
         """Epsilon for one record alone. It is no guarantee for everyone: do not report it as one."""
@@ -169,7 +169,7 @@ class RandomStop(Leaf, HiddenIterates):
     def at(self, removed: int, added: int) -> Pair:
         self._single(removed, added)
         groups = random_stop_groups(self.run.gap, self.run.records, self.run.ratio)
-        slack = 1 + last_iterate.ROUNDING
+        slack = 1 + last_iterate.MU_ROUNDING
         return Blend.of((NormalPair.shifted(max(mu * slack, LEAST_MU)), weight) for mu, weight in groups)
 
     def curve_of(self, neighbours: Neighbours) -> RenyiCurve | None:

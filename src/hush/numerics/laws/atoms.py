@@ -12,7 +12,8 @@ from collections.abc import Callable
 import numpy as np
 
 from hush.arrays import Array
-from hush.numerics.laws.law import UNIT, Law
+from hush.numerics.laws.law import Law
+from hush.numerics.rounding import UNIT
 from hush.numerics.work import attempt, part, spend
 
 TABLE = 0.8

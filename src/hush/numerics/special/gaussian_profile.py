@@ -10,7 +10,7 @@ import numpy as np
 from scipy import special
 
 from hush.arrays import Array
-from hush.numerics.laws.law import UNIT
+from hush.numerics.rounding import UNIT
 
 FARTHEST = 1e150
 """Past this the square of a quantile leaves the floats."""

@@ -17,8 +17,8 @@ from hush.curves.pairs.pair import Certificates, Pair
 from hush.curves.theorems.shuffling.multiset import Profile
 from hush.errors import InvalidParameter, NotCovered
 from hush.numerics.laws.atoms import sampled
-from hush.numerics.laws.law import UNIT
 from hush.numerics.roots import decreasing_root
+from hush.numerics.rounding import UNIT
 from hush.numerics.special.binomial_tails import log_pmf, window
 from hush.numerics.work import attempt, part, room
 
@@ -97,7 +97,7 @@ class ShuffledPair(Pair):
         low, high = (math.log(-math.expm1(epsilon) + math.exp(epsilon + end)) for end in ends)
         return low - 4 * UNIT, min(high + 4 * UNIT, 0.0)
 
-    def epsilon(self, log_delta: float, tolerance: float = 1e-9, floor: float = 0.0) -> Interval:
+    def epsilon(self, log_delta: float, tolerance: float = 1e-9, floor: float = 0.0) -> Interval:  # noqa: ARG002
         if log_delta == -math.inf:
             return self.largest, self.largest
         low = self._root(self._lower, log_delta, tolerance)[0]
@@ -222,7 +222,7 @@ class HoeffdingBlanket:
     people: int
     mass: float | None = None
 
-    def log_delta(self, epsilon: float, tolerance: float = 1e-9) -> Interval:
+    def log_delta(self, epsilon: float, tolerance: float = 1e-9) -> Interval:  # noqa: ARG002
         least, most = (math.exp(-self.epsilon0), 1.0) if self.mass is None else (self.mass, self.mass)
         a = math.expm1(epsilon)
         b = most * math.expm1(self.epsilon0) * (1 + math.exp(epsilon))
