@@ -19,6 +19,7 @@ from torch.utils.data import Dataset
 import hush
 from hush.learning import Flat, PrivateGradient, SecureNoise, fit
 from tests.learning.models import each
+from tests.learning.told import told
 
 N = 12
 SECRET = 777.25
@@ -48,23 +49,6 @@ class Listed(Dataset):
 
     def __getitem__(self, place: int) -> Any:
         return self.read(self.rows[place])
-
-
-def told(run: Callable[[], Any], capsys: pytest.CaptureFixture[str]) -> tuple[list[str], Any]:
-    """Everything that someone sees of a run besides its result."""
-    seen: list[str] = []
-    result = None
-    with warnings.catch_warnings(record=True) as caught:
-        warnings.simplefilter("always")
-        try:
-            result = run()
-        except BaseException as error:
-            fault: BaseException | None = error
-            while fault is not None:
-                seen.append(f"{type(fault).__name__}: {fault}")
-                fault = fault.__cause__ or fault.__context__
-    output = capsys.readouterr()
-    return [*seen, *(f"{w.category.__name__}: {w.message}" for w in caught), output.out, output.err], result
 
 
 def started(model: nn.Module | None) -> nn.Module:
