@@ -3,10 +3,13 @@
 from __future__ import annotations
 
 import ast
+import inspect
 import tomllib
 from collections.abc import Iterator
 from functools import cache
+from importlib import import_module
 from pathlib import Path
+from types import ModuleType
 from typing import Any
 
 import hush
@@ -78,3 +81,18 @@ def above(room: str) -> set[str]:
     """The rooms that this one must not import: those above it and those beside it."""
     (level,) = [level for level, layer in enumerate(layers()) if room in layer]
     return {other for layer in layers()[: level + 1] for other in layer} - {room}
+
+
+@cache
+def load(*rooms: str) -> list[ModuleType]:
+    """All modules of these rooms, so that no class is missed because nobody has asked for it yet."""
+    return [import_module(dotted(path)) for path in files() if path.relative_to(ROOT).parts[0] in rooms]
+
+
+@cache
+def concrete(base: type) -> tuple[type, ...]:
+    """The classes of hush below this one, of all generations, that can be made; those that others subclass are not."""
+    load("curves", "mechanisms")
+    found = {base} if not inspect.isabstract(base) and not base.__subclasses__() else set()
+    found |= {kind for child in base.__subclasses__() for kind in concrete(child)}
+    return tuple(sorted((c for c in found if c.__module__.startswith("hush.")), key=lambda c: c.__name__))

@@ -7,13 +7,12 @@ import inspect
 import re
 from collections import Counter, defaultdict
 from functools import cache
-from importlib import import_module
 from pathlib import Path
 
 import hush
 from hush.curves.pairs.pair import Pair
 from hush.mechanisms.schemes.scheme import Scheme
-from tests.source import ROOT, dotted, files, imported, inside, settings, shown, tree
+from tests.source import dotted, files, imported, inside, load, settings, shown, tree
 
 CLASSES_TWICE = {"Source"}
 """Class names that are defined more than once."""
@@ -111,14 +110,13 @@ def test_a_mechanism_shows_few_names() -> None:
 
 
 @cache
-def concrete() -> frozenset[str]:
+def kinds() -> frozenset[str]:
     """The names of all concrete mechanisms, pairs and schemes of hush."""
     found = set()
-    for path in files():
-        if path.relative_to(ROOT).parts[0] in ("curves", "mechanisms"):
-            for name, value in vars(import_module(dotted(path))).items():
-                if inspect.isclass(value) and issubclass(value, hush.Mechanism | Pair | Scheme):
-                    found |= {name} if not inspect.isabstract(value) else set()
+    for module in load("curves", "mechanisms"):
+        for name, value in vars(module).items():
+            if inspect.isclass(value) and issubclass(value, hush.Mechanism | Pair | Scheme):
+                found |= {name} if not inspect.isabstract(value) else set()
     return frozenset(found)
 
 
@@ -142,12 +140,12 @@ def asked(node: ast.AST) -> set[str]:
 def asked_types(module: ast.Module) -> list[tuple[int, set[str]]]:
     """Lines that ask for a concrete class, but those in `of` and in constructors, which look at their own arguments."""
     others = [node for node in ast.walk(module) if isinstance(node, ast.ImportFrom) and "hush" not in str(node.module)]
-    kinds = concrete() - {alias.name for node in others for alias in node.names}  # such as Sequence of collections.abc
+    hidden = kinds() - {alias.name for node in others for alias in node.names}  # such as Sequence of collections.abc
     found = []
     for around, node in inside(module):
         if around and around[-1] in ("of", "__init__", "__post_init__"):
             continue
-        if wanted := asked(node) & kinds:
+        if wanted := asked(node) & hidden:
             found.append((getattr(node, "lineno", 0), wanted))
     return found
 

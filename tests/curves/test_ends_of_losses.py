@@ -16,6 +16,7 @@ from hush.curves.interval import written_up
 from hush.curves.pairs.finite import CERTAIN_LOSS, FinitePair
 from hush.curves.pairs.pair import Pair
 from hush.curves.pairs.product import Product
+from tests.numerics.enumeration import enumerated
 
 REPLACE = Relation.REPLACE
 
@@ -76,13 +77,6 @@ def test_epsilon_near_the_largest_loss(choices: int, times: int) -> None:
     assert found.upper <= 3 * times
 
 
-def enumerated(p: np.ndarray, q: np.ndarray, times: int, epsilon: float) -> float:
-    total = 0.0
-    for outcome in itertools.product(range(len(p)), repeat=times):
-        total += max(0.0, math.prod(p[list(outcome)]) - math.exp(epsilon) * math.prod(q[list(outcome)]))
-    return total
-
-
 LOST = {
     "one way": ([0.5, 0.3, 0.2, 0.0], [0.0, 0.3, 0.2, 0.5]),
     "little": ([0.01, 0.5, 0.49], [0.0, 0.45, 0.55]),
@@ -96,7 +90,7 @@ LOST = {
 def test_products_with_infinite_mass_vs_enumeration(name: str, epsilon: float) -> None:
     p, q = (np.array(side) for side in LOST[name])
     pair = Product.of([(FinitePair.of(p, q), 4)])
-    truth = enumerated(p, q, 4, epsilon)
+    truth = enumerated([(p, q)] * 4, epsilon)
     for low, high in (pair.log_delta(epsilon), pair.profile()(epsilon)):
         assert math.exp(low) <= truth * (1 + 1e-9) + 1e-300
         assert truth <= math.exp(high) * (1 + 1e-9) + 1e-300

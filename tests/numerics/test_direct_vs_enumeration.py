@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import itertools
 import math
 
 import numpy as np
@@ -16,17 +15,7 @@ from hush.curves.pairs.normal import NormalPair
 from hush.curves.pairs.product import Product
 from hush.curves.pairs.routes import DirectRoute, loss_source
 from hush.numerics.engines.direct import direct_bracket
-
-
-def enumerated(tables: list[tuple[np.ndarray, np.ndarray]], epsilon: float) -> float:
-    """delta of the product of tables of (P, Q), outcome by outcome."""
-    total = 0.0
-    for outcome in itertools.product(*(range(len(p)) for p, _ in tables)):
-        p = math.prod(t[0][k] for t, k in zip(tables, outcome, strict=True))
-        q = math.prod(t[1][k] for t, k in zip(tables, outcome, strict=True))
-        total += max(p - math.exp(epsilon) * q, 0.0)
-    return total
-
+from tests.numerics.enumeration import enumerated
 
 weights = st.lists(st.floats(1e-9, 1.0), min_size=4, max_size=4)
 
