@@ -23,6 +23,7 @@ from hush.app import expression
 from hush.curves.pairs.finite import FinitePair
 from hush.curves.pairs.pair import Pair
 from hush.mechanisms.schemes.scheme import OneSample, Scheme
+from hush.mechanisms.stated_epsilon import EpsilonField
 
 TRIES = 20
 """How often a value is drawn anew before a constructor is given up: its conditions may bind several fields."""
@@ -107,6 +108,7 @@ class Wild:
             return self.random.choice(FUNCTIONS)
         plain = {
             float: self.number,
+            EpsilonField: self.number,
             int: self.whole,
             bool: lambda: self.random.random() < 0.5,
             str: lambda: "x",
@@ -196,12 +198,13 @@ class Wild:
     def text(self) -> str:
         """An expression of the command line."""
 
-        def words(table: dict[str, expression.Word]) -> str:
-            name, word = self.random.choice(list(table.items()))
-            return " ".join([name, *(str(self.random.choice([self.number, self.whole])()) for _ in word.numbers)])
+        def words(forms: list[expression.Form]) -> str:
+            form = self.random.choice(forms)
+            numbers = [name for name in form.usage.split()[1:] if name.strip("[]").isupper()]
+            return " ".join([form.word, *(str(self.random.choice([self.number, self.whole])()) for _ in numbers)])
 
-        pipes = [words(expression.PIPES) for _ in range(self.random.randint(0, 4))]
-        return " | ".join([words(expression.ATOMS), *pipes])
+        pipes = [words(expression.pipes()) for _ in range(self.random.randint(0, 4))]
+        return " | ".join([words(expression.atoms()), *pipes])
 
 
 @functools.cache

@@ -28,7 +28,7 @@ class Parameter:
     """A field that is given when a value is made, and that tells it from others."""
 
     name: str
-    type: Any
+    type: object
     required: bool = True
     words: str = ""
     """The names of its numbers in an expression, where its own name would not do."""

@@ -58,7 +58,7 @@ class LocalRandomizer(Leaf):
     @property
     @abstractmethod
     def largest(self) -> float:
-        """The local epsilon: the largest loss of one report (infinity where there is none)."""
+        """The local epsilon: the largest loss of one report (infinity where it has no bound)."""
 
     @abstractmethod
     def above(self, people: int) -> Named:
@@ -73,7 +73,7 @@ class LocalRandomizer(Leaf):
         """(chance among others and for Q, chance for P) of one bit of a report, for lower bounds on compositions."""
 
     def listed(self, people: int) -> Named:
-        """Other bounds that hold but are no better, for comparison."""
+        """Bounds that hold, too, but are no better: they are shown for comparison."""
         e = self.largest
         return (("clone", clone(e, people)), ("blanket, Hoeffding", HoeffdingBlanket(e, people)))
 
@@ -96,6 +96,7 @@ class LocalRandomizer(Leaf):
 
 
 def checked_choices(who: str, choices: Any) -> int:
+    """The number of choices, if it is one from 2 to a million."""
     value = count(who, 2, choices=choices)
     if value > 10**6:
         raise InvalidParameter(who, "choices <= 1000000", choices=choices)
@@ -103,16 +104,18 @@ def checked_choices(who: str, choices: Any) -> int:
 
 
 def checked_values(who: str, values: Any, choices: int) -> Array:
+    """The values as an array, if each is one of the choices."""
     found = np.asarray(values)
     if found.ndim != 1 or not np.issubdtype(found.dtype, np.integer) or not np.all((found >= 0) & (found < choices)):
-        raise InvalidParameter(who, f"whole numbers from 0 to {choices - 1}, one a person", values=values)
+        raise InvalidParameter(who, f"whole numbers from 0 to {choices - 1}, one per person", values=values)
     return found
 
 
 def checked_numbers(who: str, values: Any) -> Array:
+    """The values as an array, if each is a number from 0 to 1."""
     found = np.asarray(values, dtype=float)
     if found.ndim != 1 or not np.all((found >= 0) & (found <= 1)):
-        raise InvalidParameter(who, "numbers from 0 to 1, one a person", values=values)
+        raise InvalidParameter(who, "numbers from 0 to 1, one per person", values=values)
     return found
 
 
@@ -164,7 +167,7 @@ class LocalDP(LocalRandomizer):
 
 @dataclass(frozen=True, kw_only=True)
 class KaryResponse(LocalRandomizer):
-    """k-ary randomized response: the own answer with probability e^eps/(e^eps + k - 1), any other alike.
+    """k-ary randomized response: your own answer with probability e^eps/(e^eps + k - 1), each other one equally likely.
 
     >>> KaryResponse(epsilon=1.0, choices=2).shuffled(people=100).epsilon(delta=1e-6)
     Bound(epsilon=0.483651..., delta=1e-06)
@@ -183,16 +186,16 @@ class KaryResponse(LocalRandomizer):
 
     @property
     def other(self) -> float:
-        """Chance of each answer that is not the own."""
+        """Chance of each answer that is not the person's own."""
         return 1 / (math.exp(self.epsilon) + self.choices - 1)
 
     @property
     def own(self) -> float:
-        """Chance of the own answer."""
+        """Chance of the person's own answer."""
         return 1 / (1 + (self.choices - 1) * math.exp(-self.epsilon))
 
     def table(self, symbols: int = 4) -> Array:
-        """Probabilities of the first few answers (columns) for the first few values (rows); the rest are alike."""
+        """Probabilities of the first few answers (columns) for the first few values (rows); the rest look the same."""
         size = min(self.choices, symbols)
         return np.full((size, size), self.other) + (self.own - self.other) * np.eye(size)
 
@@ -227,7 +230,7 @@ class KaryResponse(LocalRandomizer):
         return self.other, self.own
 
     def encode(self, values: Array, source: Source) -> Array:
-        """One report a person, for values 0 .. choices-1."""
+        """One report per person, for values 0 .. choices-1."""
         found = checked_values("KaryResponse", values, self.choices)
         chance = source.random((2, len(found)))
         shift = 1 + np.floor(chance[1] * (self.choices - 1)).astype(int)
@@ -243,7 +246,7 @@ class KaryResponse(LocalRandomizer):
         return math.sqrt(self.other * (1 - self.other) / people) / (self.own - self.other)
 
     def derivation(self) -> Step:
-        return Step(str(self), "the exact pair of two answers: Warner 1965", "one answer a person")
+        return Step(str(self), "the exact pair of two answers: Warner 1965", "one answer per person")
 
     def __str__(self) -> str:
         return f"randomized response of each person among {self.choices} with epsilon {self.epsilon:g}"

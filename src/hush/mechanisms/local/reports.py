@@ -106,7 +106,7 @@ class UnaryEncoding(LocalRandomizer):
         return self.flip, self.keep
 
     def encode(self, values: Array, source: Source) -> Array:
-        """A row of bits a person, for values 0 .. choices-1."""
+        """A row of bits per person, for values 0 .. choices-1."""
         found = checked_values("UnaryEncoding", values, self.choices)
         chance = np.full((len(found), self.choices), self.flip)
         chance[np.arange(len(found)), found] = self.keep
@@ -127,7 +127,7 @@ class UnaryEncoding(LocalRandomizer):
         return Step(
             str(self),
             "the two bits in which two values differ: Erlingsson, Pihur, Korolova 2014; Wang, Blocki, Li, Jha 2017",
-            "one value a person",
+            "one value per person",
         )
 
     def __str__(self) -> str:
@@ -177,7 +177,7 @@ class LaplaceReport(LocalRandomizer):
         return self._tail(1.0), self._tail(0.0)
 
     def encode(self, values: Array, source: Source) -> Array:
-        """One noisy number a person. Noise made of floats is for simulations: a release needs exact noise."""
+        """One noisy number per person. Noise made of floats is for simulations: a release needs exact noise."""
         found = checked_numbers("LaplaceReport", values)
         centred = source.random((len(found),)) - 0.5
         return found - self.scale * np.sign(centred) * np.log1p(-2 * np.abs(centred))
@@ -191,7 +191,7 @@ class LaplaceReport(LocalRandomizer):
         return self.scale * math.sqrt(2 / people)
 
     def derivation(self) -> Step:
-        return Step(str(self), "two Laplace laws at distance 1: Dwork et al. 2006", "one number in [0, 1] a person")
+        return Step(str(self), "two Laplace laws at distance 1: Dwork et al. 2006", "one number in [0, 1] per person")
 
     def __str__(self) -> str:
         return f"each person's number in [0, 1] with Laplace noise of scale {self.scale:g}"
@@ -201,8 +201,8 @@ class LaplaceReport(LocalRandomizer):
 class GaussianReport(LocalRandomizer):
     """Each person's number in [0, 1] with Gaussian noise of this deviation.
 
-    No epsilon bounds the loss of one report, so what holds for pure randomizers does not apply. The privacy blanket
-    does: the lesser of the densities at 0 and at 1.
+    No epsilon bounds the loss of one report, so theorems for pure randomizers do not apply. The privacy blanket does:
+    what all reports have in common, here the lesser of the densities at 0 and at 1.
 
     >>> GaussianReport(deviation=4.0).shuffled(people=100_000).epsilon(delta=1e-6).upper
     0.0024...
@@ -240,7 +240,7 @@ class GaussianReport(LocalRandomizer):
         return self._tail(1.0), self._tail(0.0)
 
     def encode(self, values: Array, source: Source) -> Array:
-        """One noisy number a person. Noise made of floats is for simulations: a release needs exact noise."""
+        """One noisy number per person. Noise made of floats is for simulations: a release needs exact noise."""
         found = checked_numbers("GaussianReport", values)
         return found + self.deviation * special.ndtri(np.maximum(source.random((len(found),)), 1e-300))
 
@@ -254,7 +254,7 @@ class GaussianReport(LocalRandomizer):
 
     def derivation(self) -> Step:
         return Step(
-            str(self), "two normal laws at distance 1: Balle, Wang 2018, Thm 8", "one number in [0, 1] a person"
+            str(self), "two normal laws at distance 1: Balle, Wang 2018, Thm 8", "one number in [0, 1] per person"
         )
 
     def __str__(self) -> str:

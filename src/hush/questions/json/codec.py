@@ -34,7 +34,7 @@ KINDS = (Mechanism, Scheme, ConvexLoss, FinitePair)
 
 
 def encode(value: object) -> dict[str, object]:
-    """The value as an object of its kind; a field that is None is left out.
+    """The value as an object of its kind; a field that may be None, and is, is left out.
 
     >>> import hush
     >>> encode(hush.Poisson(rate=0.5))
@@ -44,7 +44,8 @@ def encode(value: object) -> dict[str, object]:
     if not issubclass(kind, KINDS) or class_named(kind.__name__) is not kind:
         raise _no_form(value)
     given = [(field, getattr(value, field.name)) for field in parameters(kind)]
-    return {"kind": kind.__name__} | {f.name: _write(f.present, v) for f, v in given if v is not None}
+    told = [(field, part) for field, part in given if part is not None or field.present is field.type]
+    return {"kind": kind.__name__} | {field.name: _write(field.present, part) for field, part in told}
 
 
 def decode(base: type[T], value: object) -> T:
@@ -59,13 +60,15 @@ def decode(base: type[T], value: object) -> T:
     if kind is None or not issubclass(kind, base) or not issubclass(kind, KINDS):
         refuse(f"an object of a known kind of {base.__name__}", kind=name)
     fields = {field.name: field for field in parameters(kind)}
-    optional = {name for name, field in fields.items() if field.present != field.type}
+    optional = {name for name, field in fields.items() if field.present is not field.type}
     given = members(value, {"kind", *fields} - optional, optional)
     return kind(**{name: _read(field.present, given[name]) for name, field in fields.items() if name in given})
 
 
 def _write(hint: Any, value: Any) -> object:
     origin = get_origin(hint)
+    if value is None:
+        raise _no_form(value)
     if hint in WRITE:
         return WRITE[hint](value)
     if origin is tuple:
