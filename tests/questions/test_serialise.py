@@ -146,7 +146,7 @@ def test_the_format_is_versioned_plain_json() -> None:
             "kind": "Repeat",
             "inner": {
                 "kind": "Sampled",
-                "inner": {"kind": "Gaussian", "noise_multiplier": 1.0, "relation": "ADD_REMOVE"},
+                "inner": {"kind": "Gaussian", "noise_multiplier": 1.0, "relation": "add_remove"},
                 "scheme": {"kind": "Poisson", "rate": 0.01},
             },
             "times": 2,
@@ -172,7 +172,7 @@ def test_tabulated_keeps_the_divergences_and_the_relation() -> None:
 
 
 def document(**changes: object) -> str:
-    fields = {"kind": "Gaussian", "noise_multiplier": 1.0, "relation": "ADD_REMOVE"} | changes
+    fields = {"kind": "Gaussian", "noise_multiplier": 1.0, "relation": "add_remove"} | changes
     return json.dumps({"hush": 2, "mechanism": fields})
 
 
@@ -202,7 +202,7 @@ HOSTILE: dict[str, tuple[object, str]] = {
     "bool for a number": (document(noise_multiplier=True), "a number"),
     "null for a number": (document(noise_multiplier=None), "a number"),
     "list for a relation": (document(relation=[]), "a relation"),
-    "value for a relation": (document(relation="add_remove"), "a relation"),
+    "the name of a relation": (document(relation="ADD_REMOVE"), "a relation"),
     "an abstract class": (document(kind="Mechanism"), "a known kind"),
     "a class that is no mechanism": (document(kind="Bound"), "a known kind"),
     "a scheme": (document(kind="Poisson"), "a known kind of Mechanism"),
@@ -277,7 +277,7 @@ def test_a_pair_that_is_none_is_refused(change: dict[str, object], rule: str) ->
     whole |= {"blur": 0.0, "cut": False}
 
     def text(remove: dict[str, object]) -> str:
-        fields = {"kind": "FromPair", "remove": remove, "add": whole, "relation": "ADD_REMOVE"}
+        fields = {"kind": "FromPair", "remove": remove, "add": whole, "relation": "add_remove"}
         return json.dumps({"hush": 2, "mechanism": fields})
 
     assert from_json(text(whole)).epsilon(delta=0).upper == pytest.approx(1.0)
@@ -331,7 +331,7 @@ def test_a_scheme_from_outside_comes_back_equal() -> None:
 @pytest.mark.parametrize(
     ("change", "rule"),
     [
-        ({"hand": "UP"}, r"a hand \(LEFT, RIGHT\)"),
+        ({"hand": "UP"}, r"a hand \(left, right\)"),
         ({"sure": 1}, "true or false"),
         ({"name": 1}, "a string"),
         ({"places": [1.5]}, "a whole number"),
@@ -352,6 +352,18 @@ def test_a_class_under_a_public_name_is_not_written() -> None:
     other = dataclass(frozen=True)(type("Gaussian", (WobblyNoise,), {}))(1.0)
     with pytest.raises(NotCovered, match="a Gaussian has no JSON form"):
         to_json(other)
+
+
+@dataclass(frozen=True)
+class OfAKind(WobblyNoise):
+    """A leaf with a field under the name that JSON needs for the class."""
+
+    kind: str = "best"
+
+
+def test_a_field_cannot_stand_for_the_class() -> None:
+    with pytest.raises(NotCovered, match="an? OfAKind has no JSON form"):
+        to_json(OfAKind(1.0))
 
 
 @dataclass(frozen=True)

@@ -9,7 +9,7 @@ import numpy as np
 
 from hush.curves.pairs.finite import FinitePair
 from hush.errors import NotCovered
-from hush.mechanisms.description import class_named, parameters
+from hush.mechanisms.description import choices, class_named, parameters
 from hush.mechanisms.last_iterate.descent import ConvexLoss
 from hush.mechanisms.mechanism import Mechanism
 from hush.mechanisms.schemes.scheme import Scheme
@@ -43,16 +43,21 @@ def encode(value: object) -> dict[str, object]:
     kind = type(value)
     if not issubclass(kind, KINDS) or class_named(kind.__name__) is not kind:
         raise _no_form(value)
-    given = [(field, getattr(value, field.name)) for field in parameters(kind)]
-    told = [(field, part) for field, part in given if part is not None or field.present is field.type]
-    return {"kind": kind.__name__} | {field.name: _write(field.present, part) for field, part in told}
+    found: dict[str, object] = {"kind": kind.__name__}
+    for field in parameters(kind):
+        part = getattr(value, field.name)
+        if field.name in found:
+            raise _no_form(value)
+        if part is not None or field.present is field.type:
+            found[field.name] = _write(field.present, part)
+    return found
 
 
 def decode(base: type[T], value: object) -> T:
     """The value that an object tells of, if it is of the base.
 
     >>> from hush import Mechanism
-    >>> print(decode(Mechanism, {"kind": "Laplace", "scale": 2.0, "relation": "REPLACE"}))
+    >>> print(decode(Mechanism, {"kind": "Laplace", "scale": 2.0, "relation": "replace"}))
     Laplace noise of scale 2
     """
     name = value.get("kind") if isinstance(value, dict) else None
@@ -76,7 +81,7 @@ def _write(hint: Any, value: Any) -> object:
     if origin is np.ndarray:
         return [from_number(number) for number in value.tolist()]
     if isinstance(value, Enum):
-        return value.name
+        return value.name.lower()
     return encode(value)
 
 
@@ -104,10 +109,10 @@ def _inner(hint: Any, length: int) -> tuple[Any, ...]:
 
 
 def _member(kind: type[Enum], value: object) -> Enum:
-    names = kind.__members__
-    if not isinstance(value, str) or value not in names:
-        refuse(f"a {kind.__name__.lower()} ({', '.join(names)})", value=value)
-    return names[value]
+    known = choices(kind)
+    if not isinstance(value, str) or value not in known:
+        refuse(f"a {kind.__name__.lower()} ({', '.join(known)})", value=value)
+    return known[value]
 
 
 def _no_form(value: object) -> NotCovered:
