@@ -191,12 +191,13 @@ class Wild:
     def text(self) -> str:
         """An expression of the command line."""
 
-        def words(table: dict[str, expression.Word]) -> str:
-            name, word = self.random.choice(list(table.items()))
-            return " ".join([name, *(str(self.random.choice([self.number, self.whole])()) for _ in word.numbers)])
+        def words(forms: list[expression.Form]) -> str:
+            form = self.random.choice(forms)
+            numbers = [name for name in form.usage.split()[1:] if name.strip("[]").isupper()]
+            return " ".join([form.word, *(str(self.random.choice([self.number, self.whole])()) for _ in numbers)])
 
-        pipes = [words(expression.PIPES) for _ in range(self.random.randint(0, 4))]
-        return " | ".join([words(expression.ATOMS), *pipes])
+        pipes = [words(expression.pipes()) for _ in range(self.random.randint(0, 4))]
+        return " | ".join([words(expression.atoms()), *pipes])
 
 
 @functools.cache

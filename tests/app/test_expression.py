@@ -5,7 +5,6 @@ from __future__ import annotations
 import math
 import re
 from dataclasses import dataclass
-from enum import Enum
 from typing import ClassVar
 
 import pytest
@@ -14,12 +13,8 @@ import hush
 from hush import HushError, InvalidParameter, Mechanism, Relation
 from hush.app.expression import LONGEST, VERBS, Form, atoms, parse, pipes, words
 from hush.app.main import EXAMPLES, main
-from hush.curves.pairs.normal import NormalPair
-from hush.curves.pairs.pair import Pair
 from hush.mechanisms.description import public, word_of
-from hush.mechanisms.leaf import Leaf
-from hush.mechanisms.schemes.scheme import Scheme
-from hush.mechanisms.traits import Step
+from tests.outside import Everyone, Hand, WobblyNoise
 
 STEP = hush.Gaussian(1.0).on(hush.Poisson(rate=0.01))
 
@@ -117,7 +112,7 @@ def test_the_help_without_arithmetic_has_expressions_that_parse(capsys: pytest.C
         ("gaussian 1 | random-stop", "word='random-stop'"),
         ("gauss 1", "word='gauss'"),
         ("gaussian 1 | poison 2", "; got word='poison'"),
-        ("gaussian 1 |", "one of: allocation, "),
+        ("gaussian 1 |", "one of: all"),
         ("poisson 0.1", "word='poisson'"),
         ("gaussian", "the form `gaussian NOISE_MULTIPLIER`"),
         ("gaussian 1 2", "the form `gaussian NOISE_MULTIPLIER`"),
@@ -176,57 +171,18 @@ def test_every_word_takes_a_relation_or_refuses_it_by_name(form: Form, relation:
 # -- classes that hush does not have -----------------------------------------------------------------------------
 
 
-class Hand(Enum):
-    """Left or right."""
-
-    LEFT = 1
-    RIGHT = 2
-
-
-@dataclass(frozen=True)
-class WobblyNoise(Leaf):
-    """A leaf that is defined outside of hush."""
-
-    noise: float
-    copies_of: int = 1
-    hand: Hand = Hand.LEFT
-    limit: float | None = None
-    note: object = None
-    relation: Relation = Relation.ADD_REMOVE
-
-    def at(self, removed: int, added: int) -> Pair:
-        return NormalPair.shifted(self.steps(removed, added) * self.copies_of / self.noise)
-
-    def derivation(self) -> Step:
-        return Step(str(self), "a test")
-
-    def __str__(self) -> str:
-        return f"wobbly noise {self.noise:g}"
-
-
-@dataclass(frozen=True)
-class EveryOther(Scheme):
-    """A scheme that is defined outside of hush: it leaves a mechanism as it is."""
-
-    parity: int
-    word: ClassVar[str] = "alternate"
-
-    def applied(self, mechanism: Mechanism) -> Mechanism:
-        return mechanism.repeat(self.parity)
-
-    def draw(self, population: int, source: object = None) -> range:
-        return range(self.parity, population, 2)
-
-
 def test_classes_from_outside_have_words() -> None:
     assert parse("wobbly-noise 2") == WobblyNoise(2.0)
     made = parse("wobbly-noise 2 3 limit=4 hand=right relation=replace")
-    assert made == WobblyNoise(2.0, 3, Hand.RIGHT, 4.0, relation=Relation.REPLACE)
+    assert made == WobblyNoise(2.0, 3, Hand.RIGHT, limit=4.0, relation=Relation.REPLACE)
     assert isinstance(made, WobblyNoise)
-    assert type(made.copies_of) is int
-    assert parse("wobbly-noise 2 | alternate 3 | poisson 0.1") == WobblyNoise(2.0).repeat(3).on(hush.Poisson(rate=0.1))
-    assert "  wobbly-noise NOISE [COPIES_OF] [hand=left/right] [LIMIT]\n" in words()
-    assert "  | alternate PARITY\n" in words()
+    assert type(made.units) is int
+    made = parse("wobbly-noise 2 | poisson 0.1 | all-records 10")
+    assert made == WobblyNoise(2.0).on(hush.Poisson(rate=0.1)).on(Everyone(10))
+    assert hush.from_json(hush.to_json(made)) == made
+    assert made.epsilon(delta=1e-5) == hush.Gaussian(2.0).on(hush.Poisson(rate=0.1)).repeat(10).epsilon(delta=1e-5)
+    assert "  wobbly-noise NOISE [UNITS] [hand=left/right] [sure=true/false] [LIMIT]\n" in words()
+    assert "  | all-records TIMES\n" in words()
     with pytest.raises(InvalidParameter, match="hand=left or hand=right"):
         parse("wobbly-noise 2 hand=up")
 

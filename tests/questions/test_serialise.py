@@ -6,7 +6,6 @@ import inspect
 import json
 import math
 from dataclasses import dataclass, field, replace
-from enum import Enum
 
 import numpy as np
 import pytest
@@ -16,13 +15,11 @@ import hush
 from hush import InvalidParameter, Mechanism, NotCovered, Relation, from_json, tabulated, to_json
 from hush.curves.pairs.finite import FinitePair
 from hush.curves.pairs.normal import NormalPair
-from hush.curves.pairs.pair import Pair
 from hush.mechanisms.description import public
-from hush.mechanisms.leaf import Leaf
 from hush.mechanisms.schemes.scheme import Scheme
-from hush.mechanisms.traits import Step
 from hush.questions.json.codec import decode, encode
 from hush.questions.json.strict import LONGEST
+from tests.outside import Everyone, Hand, WobblyNoise
 from tests.strategies import LAWS, any_expression
 
 STEP = hush.Gaussian(1.0).on(hush.Poisson(rate=0.01))
@@ -94,9 +91,9 @@ def test_each_scheme_comes_back_equal(scheme: Scheme) -> None:
 
 def final(base: type) -> list[type]:
     """Concrete classes of hush below the base."""
-    below = [found for child in base.__subclasses__() for found in final(child)]
-    here = [] if inspect.isabstract(base) or base.__subclasses__() else [base]
-    return [c for c in here + below if c.__module__.startswith("hush.")]
+    children = [child for child in base.__subclasses__() if child.__module__.startswith("hush.")]
+    below = [found for child in children for found in final(child)]
+    return below if inspect.isabstract(base) or children else [base]
 
 
 def test_every_mechanism_and_scheme_is_tried_and_public() -> None:
@@ -149,7 +146,7 @@ def test_the_format_is_versioned_plain_json() -> None:
             "kind": "Repeat",
             "inner": {
                 "kind": "Sampled",
-                "inner": {"kind": "Gaussian", "noise_multiplier": 1.0, "relation": "ADD_REMOVE"},
+                "inner": {"kind": "Gaussian", "noise_multiplier": 1.0, "relation": "add_remove"},
                 "scheme": {"kind": "Poisson", "rate": 0.01},
             },
             "times": 2,
@@ -175,7 +172,7 @@ def test_tabulated_keeps_the_divergences_and_the_relation() -> None:
 
 
 def document(**changes: object) -> str:
-    fields = {"kind": "Gaussian", "noise_multiplier": 1.0, "relation": "ADD_REMOVE"} | changes
+    fields = {"kind": "Gaussian", "noise_multiplier": 1.0, "relation": "add_remove"} | changes
     return json.dumps({"hush": 2, "mechanism": fields})
 
 
@@ -205,7 +202,7 @@ HOSTILE: dict[str, tuple[object, str]] = {
     "bool for a number": (document(noise_multiplier=True), "a number"),
     "null for a number": (document(noise_multiplier=None), "a number"),
     "list for a relation": (document(relation=[]), "a relation"),
-    "value for a relation": (document(relation="add_remove"), "a relation"),
+    "the name of a relation": (document(relation="ADD_REMOVE"), "a relation"),
     "an abstract class": (document(kind="Mechanism"), "a known kind"),
     "a class that is no mechanism": (document(kind="Bound"), "a known kind"),
     "a scheme": (document(kind="Poisson"), "a known kind of Mechanism"),
@@ -280,7 +277,7 @@ def test_a_pair_that_is_none_is_refused(change: dict[str, object], rule: str) ->
     whole |= {"blur": 0.0, "cut": False}
 
     def text(remove: dict[str, object]) -> str:
-        fields = {"kind": "FromPair", "remove": remove, "add": whole, "relation": "ADD_REMOVE"}
+        fields = {"kind": "FromPair", "remove": remove, "add": whole, "relation": "add_remove"}
         return json.dumps({"hush": 2, "mechanism": fields})
 
     assert from_json(text(whole)).epsilon(delta=0).upper == pytest.approx(1.0)
@@ -315,52 +312,26 @@ def test_all_of_a_table_survives() -> None:
 # -- classes that hush does not have -----------------------------------------------------------------------------
 
 
-class Hand(Enum):
-    """Left or right."""
-
-    LEFT = 1
-    RIGHT = 2
-
-
-@dataclass(frozen=True)
-class OneSided(Leaf):
-    """A leaf that is defined outside of hush, with a field of every type that has a JSON form."""
-
-    noise: float
-    name: str = "x"
-    hand: Hand = Hand.LEFT
-    sure: bool = True
-    limit: float | None = None
-    places: tuple[int, ...] = ()
-    child: Mechanism | None = None
-    relation: Relation = Relation.ADD_REMOVE
-
-    def at(self, removed: int, added: int) -> Pair:
-        return NormalPair.shifted(self.steps(removed, added) / self.noise)
-
-    def derivation(self) -> Step:
-        return Step(str(self), "a test")
-
-    def __str__(self) -> str:
-        return f"one-sided noise {self.noise:g}"
-
-
 @pytest.mark.parametrize(
     "leaf",
     [
-        OneSided(2.0),
-        OneSided(2.0, '"}', Hand.RIGHT, False, math.inf, (3, 4), STEP, Relation.REPLACE),
+        WobblyNoise(2.0),
+        WobblyNoise(2.0, 3, Hand.RIGHT, False, math.inf, '"}', (3, 4), STEP, relation=Relation.REPLACE),
     ],
 )
-def test_a_class_from_outside_comes_back_equal(leaf: OneSided) -> None:
+def test_a_class_from_outside_comes_back_equal(leaf: WobblyNoise) -> None:
     whole = leaf.repeat(3).under(Relation.REPLACE) if leaf.relation is Relation.ADD_REMOVE else leaf
     assert from_json(to_json(whole)) == whole
+
+
+def test_a_scheme_from_outside_comes_back_equal() -> None:
+    assert decode(Scheme, encode(Everyone(3))) == Everyone(3)
 
 
 @pytest.mark.parametrize(
     ("change", "rule"),
     [
-        ({"hand": "UP"}, r"a hand \(LEFT, RIGHT\)"),
+        ({"hand": "UP"}, r"a hand \(left, right\)"),
         ({"sure": 1}, "true or false"),
         ({"name": 1}, "a string"),
         ({"places": [1.5]}, "a whole number"),
@@ -371,20 +342,32 @@ def test_a_class_from_outside_comes_back_equal(leaf: OneSided) -> None:
     ids=str,
 )
 def test_its_fields_are_read_as_strictly(change: dict[str, object], rule: str) -> None:
-    document = {"hush": 2, "mechanism": encode(OneSided(2.0)) | change}
+    document = {"hush": 2, "mechanism": encode(WobblyNoise(2.0)) | change}
     with pytest.raises(InvalidParameter, match=rule):
         from_json(json.dumps(document))
 
 
 def test_a_class_under_a_public_name_is_not_written() -> None:
     """Read again, it would be another one."""
-    other = dataclass(frozen=True)(type("Gaussian", (OneSided,), {}))(1.0)
+    other = dataclass(frozen=True)(type("Gaussian", (WobblyNoise,), {}))(1.0)
     with pytest.raises(NotCovered, match="a Gaussian has no JSON form"):
         to_json(other)
 
 
 @dataclass(frozen=True)
-class Listed(OneSided):
+class OfAKind(WobblyNoise):
+    """A leaf with a field under the name that JSON needs for the class."""
+
+    kind: str = "best"
+
+
+def test_a_field_cannot_stand_for_the_class() -> None:
+    with pytest.raises(NotCovered, match="an? OfAKind has no JSON form"):
+        to_json(OfAKind(1.0))
+
+
+@dataclass(frozen=True)
+class Listed(WobblyNoise):
     """A leaf with a field of a type that has no JSON form."""
 
     extra: dict[str, float] = field(default_factory=dict, hash=False)
@@ -393,6 +376,8 @@ class Listed(OneSided):
 def test_fields_of_other_types_are_refused_both_ways() -> None:
     with pytest.raises(NotCovered, match="a dict has no JSON form"):
         to_json(Listed(1.0))
-    text = {"hush": 2, "mechanism": encode(OneSided(1.0)) | {"kind": "Listed", "extra": {}}}
+    with pytest.raises(NotCovered, match="a NoneType has no JSON form"):
+        to_json(Listed(None))  # type: ignore[arg-type]
+    text = {"hush": 2, "mechanism": encode(WobblyNoise(1.0)) | {"kind": "Listed", "extra": {}}}
     with pytest.raises(InvalidParameter, match="a field that has a JSON form"):
         from_json(json.dumps(text))

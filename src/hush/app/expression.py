@@ -16,7 +16,7 @@ from typing import Any
 import hush
 from hush.curves.relation import Relation
 from hush.errors import InvalidParameter
-from hush.mechanisms.description import Parameter, class_said, defined, parameters, public, word_of
+from hush.mechanisms.description import Parameter, choices, class_said, defined, parameters, public, word_of
 from hush.mechanisms.leaf import Leaf
 from hush.mechanisms.mechanism import Mechanism
 from hush.mechanisms.schemes.scheme import Scheme
@@ -113,7 +113,7 @@ class Form:
         if kind in NUMBERS:
             number = self._number(text)
             return int(number) if kind is int and number.is_integer() else number
-        options = SWITCHES if kind is bool else _options(kind)
+        options = SWITCHES if kind is bool else choices(kind)
         if text not in options:
             rule = " or ".join(f"{parameter.name}={option}" for option in options)
             raise InvalidParameter(self.word, rule, word=f"{parameter.name}={text}")
@@ -129,17 +129,13 @@ class Form:
         return InvalidParameter(self.word, f"the form `{self.usage}`", words=" ".join(given))
 
 
-def _options(kind: type[Enum]) -> dict[str, Enum]:
-    return {name.lower(): member for name, member in kind.__members__.items()}
-
-
 def _shown(parameter: Parameter) -> str:
     kind, name = parameter.present, parameter.name
     if kind in LISTS:
         return f"{parameter.words or name.upper()} ..."
     if kind is Relation and not parameter.required:
         return ""  # it is said once for all
-    shown = name.upper() if kind in NUMBERS else f"{name}={'/'.join(SWITCHES if kind is bool else _options(kind))}"
+    shown = name.upper() if kind in NUMBERS else f"{name}={'/'.join(SWITCHES if kind is bool else choices(kind))}"
     return shown if parameter.required else f"[{shown}]"
 
 

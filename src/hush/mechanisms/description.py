@@ -9,6 +9,7 @@ from __future__ import annotations
 import re
 from collections.abc import Iterator
 from dataclasses import MISSING, dataclass, fields, is_dataclass
+from enum import Enum
 from inspect import isabstract
 from types import NoneType, UnionType
 from typing import Any, Union, get_args, get_origin, get_type_hints
@@ -28,7 +29,7 @@ class Parameter:
     """A field that is given when a value is made, and that tells it from others."""
 
     name: str
-    type: Any
+    type: object
     required: bool = True
     words: str = ""
     """The names of its numbers in an expression, where its own name would not do."""
@@ -59,6 +60,15 @@ def parameters(kind: type) -> tuple[Parameter, ...]:
         )
         for field in given
     )
+
+
+def choices(kind: type[Enum]) -> dict[str, Enum]:
+    """How the members of an enumeration are written.
+
+    >>> list(choices(hush.Relation))
+    ['add_remove', 'replace']
+    """
+    return {name.lower(): member for name, member in kind.__members__.items()}
 
 
 def class_named(name: str) -> type | None:

@@ -34,10 +34,10 @@ EPSILON = EpsilonField(0, 500, low_open=True)
 
 @dataclass(frozen=True, kw_only=True)
 class RandomizedResponse(Leaf):
-    """k-ary randomized response: the true answer with probability e^eps/(e^eps + k - 1), any other alike.
+    """k-ary randomized response: the true answer with probability e^eps/(e^eps + k - 1), each other one equally likely.
 
-    It releases an answer of a record or of a query, so its relation must be said; its pair is the same for any
-    number of changed records.
+    It releases an answer of a record or of a query, so its relation must be stated; its pair is the same for any number
+    of changed records.
 
     >>> RandomizedResponse(epsilon=1.0, relation=Relation.REPLACE).epsilon(delta=0).upper
     1.0
@@ -116,9 +116,9 @@ class RandomizedResponse(Leaf):
 
 
 class BoundedRange(Leaf):
-    """A choice whose loss varies by at most a range between its outcomes, which says more than pure DP alone.
+    """A choice whose privacy loss varies by at most a known range over its outcomes, which says more than pure DP does.
 
-    The pair is the envelope of all such; the Rényi curve is the supremum over them.
+    Its pair is the envelope of the pairs of all such choices, and its Rényi curve the supremum of theirs.
     """
 
     @property

@@ -96,13 +96,8 @@ class ApproxDP(Promised):
             raise InvalidParameter("ApproxDP", "either epsilon and delta or points", epsilon=epsilon, delta=delta)
         if not len(given):
             raise InvalidParameter("ApproxDP", "at least one point", points=points)
-        checked = {
-            (
-                EPSILON.checked("ApproxDP", e),
-                number("ApproxDP", "0 <= delta <= 1", 0.0, 1.0, delta=d),
-            )
-            for e, d in given
-        }
+        rule = "0 <= delta <= 1"
+        checked = {(EPSILON.checked("ApproxDP", e), number("ApproxDP", rule, 0.0, 1.0, delta=d)) for e, d in given}
         object.__setattr__(self, "points", tuple(sorted(checked)))
         object.__setattr__(self, "relation", checked_relation("ApproxDP", relation))
 
@@ -238,8 +233,8 @@ class TCDP(CurveLeaf):
 class RenyiDP(CurveLeaf):
     """Any mechanism with these Rényi divergences: points (order, divergence), or a function of the order.
 
-    Between the points the bound is that of the next order: divergences grow with the order. All that a function says is
-    checked, as RenyiCurve.of tells.
+    Between the points the bound is that of the next order: divergences grow with the order. Every value of a function
+    is checked (see RenyiCurve.of).
 
     >>> RenyiDP(points=[(2, 0.1), (8, 0.5)]).renyi(orders=[2, 5]).tolist()
     [0.1, 0.5]

@@ -60,7 +60,7 @@ class LocalRandomizer(Leaf):
     @property
     @abstractmethod
     def largest(self) -> float:
-        """The local epsilon: the largest loss of one report (infinity where there is none)."""
+        """The local epsilon: the largest loss of one report (infinity where it has no bound)."""
 
     @abstractmethod
     def above(self, people: int) -> Named:
@@ -75,7 +75,7 @@ class LocalRandomizer(Leaf):
         """(chance among others and for Q, chance for P) of one bit of a report, for lower bounds on compositions."""
 
     def listed(self, people: int) -> Named:
-        """Other bounds that hold but are no better, for comparison."""
+        """Bounds that hold, too, but are no better: they are shown for comparison."""
         e = self.largest
         return (("clone", clone(e, people)), ("blanket, Hoeffding", HoeffdingBlanket(e, people)))
 
@@ -171,7 +171,7 @@ class LocalDP(LocalRandomizer):
 
 @dataclass(frozen=True, kw_only=True)
 class KaryResponse(LocalRandomizer):
-    """k-ary randomized response: the own answer with probability e^eps/(e^eps + k - 1), any other alike.
+    """k-ary randomized response: your own answer with probability e^eps/(e^eps + k - 1), each other one equally likely.
 
     >>> KaryResponse(epsilon=1.0, choices=2).shuffled(people=100).epsilon(delta=1e-6)
     Bound(epsilon=0.483651..., delta=1e-06)
@@ -190,16 +190,16 @@ class KaryResponse(LocalRandomizer):
 
     @property
     def other(self) -> float:
-        """Chance of each answer that is not the own."""
+        """Chance of each answer that is not the person's own."""
         return 1 / (math.exp(self.epsilon) + self.choices - 1)
 
     @property
     def own(self) -> float:
-        """Chance of the own answer."""
+        """Chance of the person's own answer."""
         return 1 / (1 + (self.choices - 1) * math.exp(-self.epsilon))
 
     def table(self, symbols: int = 4) -> Array:
-        """Probabilities of the first few answers (columns) for the first few values (rows); the rest are alike."""
+        """Probabilities of the first few answers (columns) for the first few values (rows); the rest look the same."""
         size = min(self.choices, symbols)
         return np.full((size, size), self.other) + (self.own - self.other) * np.eye(size)
 

@@ -239,8 +239,8 @@ class LaplaceReport(LocalRandomizer):
 class GaussianReport(LocalRandomizer):
     """Each person's number in [0, 1] with Gaussian noise of this deviation.
 
-    No epsilon bounds the loss of one report, so what holds for pure randomizers does not apply. The privacy blanket
-    does: the lesser of the densities at 0 and at 1.
+    No epsilon bounds the loss of one report, so theorems for pure randomizers do not apply. The privacy blanket does:
+    what all reports have in common, here the lesser of the densities at 0 and at 1.
 
     >>> GaussianReport(deviation=4.0).shuffled(people=100_000).epsilon(delta=1e-6).upper
     0.0024...

@@ -24,7 +24,7 @@ from hush.randomness.source import Source
 
 @lru_cache(maxsize=32)
 def _pair(randomizer: LocalRandomizer, people: int) -> ShuffledPair:
-    alone: Named = (("unshuffled", Plain(randomizer.report())),)  # one report hides among none
+    alone: Named = (("unshuffled", Plain(randomizer.report())),)  # one report has no others to hide among
     return ShuffledPair(
         above=randomizer.above(people) if people > 1 else alone,
         below=randomizer.below(people) if people > 1 else alone,
@@ -38,7 +38,7 @@ def _pair(randomizer: LocalRandomizer, people: int) -> ShuffledPair:
 
 @dataclass(frozen=True)
 class Shuffled(Leaf):
-    """The reports of `people` persons, each from the same local randomizer, in an order that tells nothing.
+    """The reports of so many `people`, each from the same local randomizer, in an order that tells nothing.
 
     >>> from hush.mechanisms.local.randomizer import LocalDP
     >>> Shuffled(LocalDP(epsilon=2.0), people=10_000).epsilon(delta=1e-6).upper

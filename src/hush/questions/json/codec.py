@@ -9,7 +9,7 @@ import numpy as np
 
 from hush.curves.pairs.finite import FinitePair
 from hush.errors import NotCovered
-from hush.mechanisms.description import class_named, parameters
+from hush.mechanisms.description import choices, class_named, parameters
 from hush.mechanisms.last_iterate.descent import ConvexLoss
 from hush.mechanisms.mechanism import Mechanism
 from hush.mechanisms.schemes.scheme import Scheme
@@ -34,7 +34,7 @@ KINDS = (Mechanism, Scheme, ConvexLoss, FinitePair)
 
 
 def encode(value: object) -> dict[str, object]:
-    """The value as an object of its kind; a field that is None is left out.
+    """The value as an object of its kind; a field that may be None, and is, is left out.
 
     >>> import hush
     >>> encode(hush.Poisson(rate=0.5))
@@ -43,15 +43,21 @@ def encode(value: object) -> dict[str, object]:
     kind = type(value)
     if not issubclass(kind, KINDS) or class_named(kind.__name__) is not kind:
         raise _no_form(value)
-    given = [(field, getattr(value, field.name)) for field in parameters(kind)]
-    return {"kind": kind.__name__} | {f.name: _write(f.present, v) for f, v in given if v is not None}
+    found: dict[str, object] = {"kind": kind.__name__}
+    for field in parameters(kind):
+        part = getattr(value, field.name)
+        if field.name in found:
+            raise _no_form(value)
+        if part is not None or field.present is field.type:
+            found[field.name] = _write(field.present, part)
+    return found
 
 
 def decode(base: type[T], value: object) -> T:
     """The value that an object tells of, if it is of the base.
 
     >>> from hush import Mechanism
-    >>> print(decode(Mechanism, {"kind": "Laplace", "scale": 2.0, "relation": "REPLACE"}))
+    >>> print(decode(Mechanism, {"kind": "Laplace", "scale": 2.0, "relation": "replace"}))
     Laplace noise of scale 2
     """
     name = value.get("kind") if isinstance(value, dict) else None
@@ -59,13 +65,15 @@ def decode(base: type[T], value: object) -> T:
     if kind is None or not issubclass(kind, base) or not issubclass(kind, KINDS):
         refuse(f"an object of a known kind of {base.__name__}", kind=name)
     fields = {field.name: field for field in parameters(kind)}
-    optional = {name for name, field in fields.items() if field.present != field.type}
+    optional = {name for name, field in fields.items() if field.present is not field.type}
     given = members(value, {"kind", *fields} - optional, optional)
     return kind(**{name: _read(field.present, given[name]) for name, field in fields.items() if name in given})
 
 
 def _write(hint: Any, value: Any) -> object:
     origin = get_origin(hint)
+    if value is None:
+        raise _no_form(value)
     if hint in WRITE:
         return WRITE[hint](value)
     if origin is tuple:
@@ -73,7 +81,7 @@ def _write(hint: Any, value: Any) -> object:
     if origin is np.ndarray:
         return [from_number(number) for number in value.tolist()]
     if isinstance(value, Enum):
-        return value.name
+        return value.name.lower()
     return encode(value)
 
 
@@ -101,10 +109,10 @@ def _inner(hint: Any, length: int) -> tuple[Any, ...]:
 
 
 def _member(kind: type[Enum], value: object) -> Enum:
-    names = kind.__members__
-    if not isinstance(value, str) or value not in names:
-        refuse(f"a {kind.__name__.lower()} ({', '.join(names)})", value=value)
-    return names[value]
+    known = choices(kind)
+    if not isinstance(value, str) or value not in known:
+        refuse(f"a {kind.__name__.lower()} ({', '.join(known)})", value=value)
+    return known[value]
 
 
 def _no_form(value: object) -> NotCovered:

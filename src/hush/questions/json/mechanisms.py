@@ -18,7 +18,7 @@ def to_json(mechanism: Mechanism) -> str:
 
     >>> import hush
     >>> print(to_json(hush.Laplace(2.0)))
-    {"hush": 2, "mechanism": {"kind": "Laplace", "scale": 2.0, "relation": "ADD_REMOVE"}}
+    {"hush": 2, "mechanism": {"kind": "Laplace", "scale": 2.0, "relation": "add_remove"}}
     """
     document = {"hush": VERSION, "mechanism": encode(require("to_json", mechanism))}
     text = json.dumps(document, allow_nan=False)
