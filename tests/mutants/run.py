@@ -20,7 +20,7 @@ def forget() -> None:
     for name, module in list(sys.modules.items()):
         if name.startswith("hush."):
             for value in list(vars(module).values()):
-                if callable(getattr(value, "cache_clear", None)):
+                if callable(getattr(value, "cache_clear", None)) and not isinstance(value, type):
                     value.cache_clear()
 
 

@@ -12,9 +12,10 @@ from scipy import integrate, special
 import hush
 from hush.learning.linear.bounded_rows import LARGEST_NORM, Records, bounded
 from hush.learning.linear.losses import Logistic, SmoothHinge, Softmax, Squared
-from hush.learning.linear.method import Task, normal_noise, spherical_laplace
+from hush.learning.linear.method import Task
 from hush.learning.linear.objective_perturbation import ObjectiveNoise
 from hush.learning.linear.one_pass import NoisyPass
+from hush.learning.linear.random_vectors import normal_noise, spherical_laplace
 from hush.learning.linear.solver import Risk, minimiser
 
 

@@ -9,8 +9,6 @@ from dataclasses import dataclass
 from functools import lru_cache
 from typing import ClassVar
 
-import numpy as np
-
 from hush.arrays import Array
 from hush.errors import InvalidParameter
 from hush.learning.linear.bounded_rows import LARGEST_NORM, Records
@@ -18,22 +16,15 @@ from hush.learning.linear.losses import LinearLoss
 from hush.mechanisms.leaves.noise import Gaussian
 from hush.mechanisms.mechanism import Mechanism
 from hush.questions.calibrate import calibrate
-from hush.randomness import integer_noise
-from hush.randomness.additive import add_laplace
 from hush.randomness.source import Source
 
 LEAST_NOISE, MOST_NOISE = 1e-4, 1e8
 SHARE_OF_ROUNDING = 1e-3
 """Part of epsilon that hides the solver's and the floats' error."""
-FLOAT_ERROR = 1e-11
-"""Relative error of a random vector that is made in floats. Its direction is rounded to a grid of 2^-49 and no shorter
-than 0.01, and each operation rounds by 2^-53: both together stay far below."""
 ROUNDED_UP = 1 + 1e-12
 """A product with it is no smaller than the real number: some thousand operations in floats lose less."""
-GENEROUS, SPARED = 1 + 1e-9, 1 - 1e-9
-"""The same with a margin for what another module rounds: noise or a distance made larger, an epsilon made smaller."""
-FINE = 2.0**48
-"""Steps that one standard deviation of continuous noise is cut into."""
+GENEROUS = 1 + 1e-9
+"""The same with a margin for what another module rounds."""
 
 
 @dataclass(frozen=True)
@@ -120,34 +111,3 @@ def gaussian_multiplier(epsilon: float, delta: float) -> float:
     """
     over = (LEAST_NOISE, MOST_NOISE)
     return float(calibrate(Gaussian, over=over, epsilon=epsilon, delta=delta, tolerance=1e-9).value)
-
-
-def normal_noise(source: Source, shape: tuple[int, ...]) -> Array:
-    """Standard normal numbers, each within 2^-49 of an ideal one (they are rounded to a grid)."""
-    return integer_noise.rounded_gaussian(source, FINE, int(np.prod(shape))).reshape(shape) / FINE
-
-
-def spherical_laplace(source: Source, size: int) -> Array:
-    """A vector with density proportional to exp(-|b|): a uniform direction and a length that is Gamma(size).
-
-    Sums of absolute Laplace noise are the length; floats and the grid move the vector by less than FLOAT_ERROR of it.
-    """
-    direction = np.zeros(size)
-    while not (direction**2).sum() > 1e-4:  # the direction does not depend on it, and its floats are then good
-        direction = normal_noise(source, (size,))
-    length = np.abs(integer_noise.rounded_laplace(source, FINE, size) / FINE).sum()
-    return direction * (length / np.sqrt((direction**2).sum()))
-
-
-def float_error(dimensions: int) -> float:
-    """How far a random vector of unit scale may be from an ideal one: no length beyond this many units ever occurs."""
-    return FLOAT_ERROR * (10 * dimensions + 1000)
-
-
-def concealed(weights: Array, *, radius: float, epsilon: float, source: Source) -> Array:
-    """Weights that are within `radius` of those of the proof, with noise that hides the difference: epsilon-private.
-
-    Given the ideal weights, two datasets give vectors at most 2 radius apart: L1 distance 2 radius sqrt(dimensions).
-    """
-    distance = 2 * radius * np.sqrt(weights.size) * GENEROUS
-    return add_laplace(weights, sensitivity=float(distance), scale=1 / epsilon, source=source).values

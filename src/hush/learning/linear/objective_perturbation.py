@@ -11,20 +11,9 @@ from hush.arrays import Array
 from hush.checks import number
 from hush.errors import InvalidParameter
 from hush.learning.linear.bounded_rows import LARGEST_NORM, Records
-from hush.learning.linear.method import (
-    ROUNDED_UP,
-    SHARE_OF_ROUNDING,
-    SPARED,
-    Method,
-    MethodPlan,
-    Task,
-    concealed,
-    float_error,
-    gaussian_multiplier,
-    normal_noise,
-    spherical_laplace,
-)
+from hush.learning.linear.method import ROUNDED_UP, SHARE_OF_ROUNDING, Method, MethodPlan, Task, gaussian_multiplier
 from hush.learning.linear.output_perturbation import MOST_EPSILON, SOLVED, USEFUL_NORM
+from hush.learning.linear.random_vectors import concealed, float_error, normal_noise, spherical_laplace
 from hush.learning.linear.solver import minimiser
 from hush.mechanisms.leaves.stated import ApproxDP, GaussianDP, PureDP
 from hush.mechanisms.mechanism import Mechanism
@@ -78,7 +67,7 @@ class Objective(Method):
                 tilt = noise.draw(task.columns, source)[:, None]
                 part = records.column(score)
                 found.append(minimiser(one, part, ridge=noise.ridge, tilt=tilt, gradient_norm=stop))
-            hidden = task.epsilon * SHARE_OF_ROUNDING * SPARED
+            hidden = task.epsilon * SHARE_OF_ROUNDING
             return concealed(np.column_stack(found), radius=radius, epsilon=hidden, source=source)
 
         return MethodPlan(noise.mechanism(task), train)

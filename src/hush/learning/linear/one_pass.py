@@ -13,15 +13,13 @@ from hush.learning.linear.method import (
     GENEROUS,
     ROUNDED_UP,
     SHARE_OF_ROUNDING,
-    SPARED,
     Method,
     MethodPlan,
     Task,
-    concealed,
     gaussian_multiplier,
-    normal_noise,
 )
 from hush.learning.linear.noisy_descent import REACH
+from hush.learning.linear.random_vectors import concealed, normal_noise
 from hush.mechanisms.last_iterate.descent import ConvexLoss
 from hush.mechanisms.last_iterate.one_pass import OnePassGradientDescent
 from hush.mechanisms.leaves.stated import PureDP
@@ -58,11 +56,11 @@ class OnePass(Method):
         loss = ConvexLoss(smoothness=smoothness, strong_convexity=strength, sensitivity=moved)
         run = OnePassGradientDescent(loss=loss, records=records, noise=noise, step_size=step)
         mechanism = run.then(PureDP(hidden, run.relation, reason="Laplace noise hides how floats round"))
-        walk = NoisyPass(task, strength, noise, step)
+        noisy_pass = NoisyPass(task, strength, noise, step)
 
         def train(data: Records, source: Source) -> Array:
-            weights = walk.last_iterate(data, source)
-            return concealed(weights, radius=walk.rounding(records), epsilon=hidden * SPARED, source=source)
+            weights = noisy_pass.last_iterate(data, source)
+            return concealed(weights, radius=noisy_pass.rounding(records), epsilon=hidden, source=source)
 
         return MethodPlan(mechanism, train)
 

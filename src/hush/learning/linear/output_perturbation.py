@@ -10,18 +10,8 @@ import numpy as np
 from hush.arrays import Array
 from hush.checks import number
 from hush.learning.linear.bounded_rows import Records
-from hush.learning.linear.method import (
-    ROUNDED_UP,
-    SHARE_OF_ROUNDING,
-    SPARED,
-    Method,
-    MethodPlan,
-    Task,
-    concealed,
-    float_error,
-    gaussian_multiplier,
-    spherical_laplace,
-)
+from hush.learning.linear.method import ROUNDED_UP, SHARE_OF_ROUNDING, Method, MethodPlan, Task, gaussian_multiplier
+from hush.learning.linear.random_vectors import concealed, float_error, spherical_laplace
 from hush.learning.linear.solver import minimiser
 from hush.mechanisms.leaves.noise import Gaussian
 from hush.mechanisms.leaves.stated import PureDP
@@ -71,7 +61,7 @@ class Output(Method):
                 moved = sensitivity + 2 * radius
                 return add_gaussian(weights, sensitivity=moved, noise_multiplier=multiplier, source=source).values
             noise = spherical_laplace(source, task.dimensions).reshape(task.shape)
-            hidden = task.epsilon * SHARE_OF_ROUNDING * SPARED
+            hidden = task.epsilon * SHARE_OF_ROUNDING
             scale = sensitivity * multiplier
             off = radius + scale * float_error(task.dimensions)
             return concealed(weights + noise * scale, radius=off, epsilon=hidden, source=source)
