@@ -10,6 +10,7 @@ from typing import Never
 from hush.curves.interval import agreed_epsilon, agreed_log_delta
 from hush.curves.pairs.pair import CUT_OFF, Interval, Pair
 from hush.curves.pairs.product import Product, aligned
+from hush.curves.pairs.public_choice import Blend
 from hush.curves.renyi.curve import ZERO, RenyiCurve
 from hush.curves.tradeoff import complement, profile_to_tradeoff
 from hush.errors import NotCovered
@@ -89,6 +90,16 @@ class Evidence:
             lambda _: chosen((part.attained(False), times) for part, times in known),
             curve_says_more=any(part.curve_says_more for part, _ in known),
         )
+
+    @classmethod
+    def blend(cls, parts: Iterable[tuple[Evidence, float]]) -> Evidence:
+        """Of one part, drawn with these probabilities in the open; with what is left up to 1 nothing is released.
+
+        Keeping secret which part it was reveals no more (joint convexity of the hockey stick), so the pair is an upper
+        bound then, and nothing is said from below.
+        """
+        known = list(parts)
+        return cls(lambda: Blend.of((part.pair, weight) for part, weight in known), attained=lambda _: ())
 
     # -- what follows ------------------------------------------------------------------------------------------
 
