@@ -111,7 +111,7 @@ class Compositions:
     def chart(self) -> Chart:
         """epsilon against the number of repetitions, a line for each method and a band for the exact answer."""
         strokes = {"exact": Stroke.HEAVY, "Rényi": Stroke.DASHED, "optimal heterogeneous": Stroke.DASHED}
-        lines = []
+        lines: list[ChartLine] = []
         for method in sorted(self.methods, key=lambda method: method != "exact"):  # the wide line lies below
             rows = [row for row in self.rows if row.method == method]
             x, y = tuple(float(row.times) for row in rows), tuple(row.upper for row in rows)

@@ -116,7 +116,7 @@ def samples_of(given: Target, model: Model | None, p: float, rate: float) -> Sam
 
 def rows(given: Target, model: Model | None, p: float, cost: Cost) -> list[PlanRow]:
     """One row for each rate and each mechanism that the target allows."""
-    found = []
+    found: list[PlanRow] = []
     for rate in given.rates:
         samples = samples_of(given, model, p, rate)
         epsilon, delta = given.inner(rate)

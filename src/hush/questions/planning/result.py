@@ -144,7 +144,7 @@ class Plan:
 
     def chart(self) -> Chart:
         """Expected error against rate, one line a mechanism; dotted: what sampling alone would err."""
-        lines = []
+        lines: list[ChartLine] = []
         for mechanism in self.mechanisms:
             rows = self.of(mechanism)[::-1]
             lines.append(ChartLine(mechanism, tuple(r.rate for r in rows), tuple(r.error for r in rows)))
@@ -168,7 +168,7 @@ class Plan:
         """Head and rows as text: one row for each rate, one column for each mechanism."""
         by_place = {(row.rate, row.mechanism): row for row in self.rows}
         rates = sorted({row.rate for row in self.rows}, reverse=True)
-        body = []
+        body: list[tuple[str, ...]] = []
         for rate in rates:
             cells = [by_place.get((rate, mechanism)) for mechanism in self.mechanisms]
             first = next(cell for cell in cells if cell)
