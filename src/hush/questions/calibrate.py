@@ -18,7 +18,7 @@ Build = Callable[[Any], Mechanism]
 """A number -> the mechanism with that number as its noise, rate, times, ..."""
 
 SATURATED = -0.05
-"""log delta above this says nothing about how much further it is."""
+"""A log delta above this says nothing about the distance to the target."""
 
 
 @dataclass(frozen=True)
@@ -87,8 +87,11 @@ def _target(epsilon: object, delta: object, advantage: object, width: float) -> 
 
 
 class _Target(Protocol):
-    """What must not be exceeded. `position` is the log of the shift of two normals that cost about the same:
-    it is close to a line in the log of noise, rate or times, so that secant steps are few."""
+    """What must not be exceeded.
+
+    `position` is the log of the shift of two normals that cost about the same. It is close to a straight line in the
+    log of noise, rate or times, so that few secant steps are needed.
+    """
 
     @property
     def limit(self) -> float: ...

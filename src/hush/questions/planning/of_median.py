@@ -60,7 +60,7 @@ STUDENT_NOISE = "smooth sensitivity, Student"
 
 
 class Samples(ABC):
-    """Samples at one rate, and what a mechanism errs on them."""
+    """Samples at one rate, and the error of every mechanism on them."""
 
     given: Target
     p: float

@@ -1,4 +1,4 @@
-"""A plan: what every rate and mechanism is expected to err, which is best, and whether to sample at all."""
+"""A plan: the expected error of every rate and mechanism, which is best, and whether to sample at all."""
 
 from __future__ import annotations
 
@@ -34,7 +34,7 @@ class PlanRow:
     error: float
     """Expected root mean squared error of the clamped release, for the value of the whole population."""
     sampling_error: float
-    """The part of it that sampling alone would make."""
+    """The error of sampling alone, without noise."""
     seconds: float
 
     @property
@@ -143,7 +143,7 @@ class Plan:
         )
 
     def chart(self) -> Chart:
-        """Expected error against rate, one line a mechanism; dotted: what sampling alone would err."""
+        """Expected error against rate, one line per mechanism; dotted: the error of sampling alone."""
         lines: list[ChartLine] = []
         for mechanism in self.mechanisms:
             rows = self.of(mechanism)[::-1]
