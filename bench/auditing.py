@@ -74,9 +74,9 @@ def hush_finds() -> Finds:
     """Whether the one-run audit of a pure claim finds anything, without the null check that each report adds."""
     import hush
     from hush.auditing import Claim
-    from hush.auditing.canaries.numbers_of_guesses import chosen
+    from hush.auditing.canaries.numbers_of_guesses import planned_tests
 
-    tests = chosen(CANARIES, Claim.of(hush.PureDP(1.0)), 0.05)
+    tests = planned_tests(CANARIES, Claim.of(hush.PureDP(1.0)), 0.05)
     return lambda scores, members: tests.is_evidence(members[np.argsort(-scores)])
 
 

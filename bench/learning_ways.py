@@ -9,8 +9,8 @@ from torch import nn
 from torch.nn import functional as F
 
 import hush
-from hush.learning.dpsgd.fit import DrawnBatch, PrivateGradient
 from hush.learning.dpsgd.gradient_noise import FastNoise, GradientNoise, SecureNoise
+from hush.learning.dpsgd.private_gradient import DrawnBatch, PrivateGradient
 
 Step = Callable[[Any], None]
 RATE = 0.01
@@ -38,7 +38,9 @@ def micro_batched(model: nn.Module, rows: int) -> Step:
 
     def step(batch: Any) -> None:
         if not chosen:
-            chosen["rows"] = hush.learning.per_example.clipped_sum.Watched.of(model, F.cross_entropy, batch).micro(rows)
+            chosen["rows"] = hush.learning.per_example.clipped_sum.CheckedModel.of(model, F.cross_entropy, batch).micro(
+                rows
+            )
         optimizer.zero_grad()
         for start in range(0, len(batch[1]), chosen["rows"]):
             part = [values[start : start + chosen["rows"]] for values in batch]

@@ -192,7 +192,7 @@ def scheme(random: Random) -> Scheme:
 
 def sampled(random: Random, inner: Mechanism) -> Mechanism:
     """The mechanism on a sample; where it was stated for a number of records, a sample of that size."""
-    numbers = sorted(inner.populations)
+    numbers = sorted(inner.scope.populations)
     chosen = scheme(random)
     if len(numbers) == 1:
         size = numbers[0]
@@ -200,7 +200,7 @@ def sampled(random: Random, inner: Mechanism) -> Mechanism:
         chosen = random.choice([kind(size, size * random.randint(1, 30)), hush.ShuffledBatches(random.randint(1, 50))])
     elif numbers:
         chosen = hush.ShuffledBatches(random.randint(1, 50))
-    if inner.no_secret_sample and not isinstance(chosen, hush.Allocation):
+    if inner.scope.no_secret_sample and not isinstance(chosen, hush.Allocation):
         if numbers and isinstance(chosen, hush.ShuffledBatches):  # known batches of no fixed number of records
             return inner
         chosen = hush.Revealed(chosen)
@@ -238,14 +238,11 @@ def plain_expression(random: Random, depth: int) -> Mechanism:
 
 def is_covered(mechanism: Mechanism) -> bool:
     """Whether a theorem covers every direction of the mechanism's relation."""
-    for _, removed, added in mechanism.neighbours():
-        try:
-            mechanism.pair(removed, added)
-        except hush.NotCovered:
-            try:
-                mechanism.curve(removed, added)
-            except hush.NotCovered:
-                return False
+    try:
+        for _, neighbours in mechanism.directions():
+            mechanism.evidence(neighbours).require()
+    except hush.NotCovered:
+        return False
     return True
 
 

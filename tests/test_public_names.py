@@ -4,11 +4,18 @@ from __future__ import annotations
 
 import inspect
 import re
+from collections import defaultdict
+from pathlib import Path
 
 import pytest
 
 import hush
+from hush.door import EXPORT
+from tests.source import ROOT, above
+from tests.test_layers import loaded
 
+STUBS = {"hush": ROOT / "__init__.pyi", "hush.learning": ROOT / "learning" / "__init__.pyi"}
+"""Packages behind a door, and the list of what each shows."""
 NAMES = list(hush.__all__)
 QUESTIONS = ["epsilon", "delta", "log_delta", "renyi", "tradeoff", "advantage", "explain", "statement"]
 VERBS = ["on", "repeat", "then", "beside", "group", "under"]
@@ -63,3 +70,73 @@ def test_errors_are_one_tree() -> None:
         assert issubclass(error, hush.HushError)
     assert not issubclass(hush.HushError, ValueError)
     assert issubclass(hush.InvalidParameter, ValueError)
+
+
+# -- the doors ---------------------------------------------------------------------------------------------------
+
+
+def exports(stub: Path) -> dict[str, str]:
+    """Each public name, with the module it comes from."""
+    return {name: home for home, name in EXPORT.findall(stub.read_text(encoding="utf-8"))}
+
+
+@pytest.mark.parametrize("package", STUBS)
+def test_a_stub_has_nothing_but_public_names(package: str) -> None:
+    """Every line of it is one that the door reads, so that type checkers and Python see the same."""
+    lines = STUBS[package].read_text(encoding="utf-8").splitlines()
+    others = [line for line in lines if line and not line.startswith("#") and not EXPORT.match(line)]
+    assert set(others) <= {"__version__: str"}
+    assert len(exports(STUBS[package])) > 15
+
+
+def test_importing_hush_loads_the_door_alone() -> None:
+    assert {name for name in loaded("import hush") if name.startswith("hush")} == {"hush", "hush.door", "hush.errors"}
+    modules = loaded("import hush.learning\nassert 'fit' in dir(hush.learning)")
+    assert not {"numpy", "scipy", "torch"} & modules
+
+
+def by_room() -> dict[str, list[str]]:
+    found = defaultdict(list)
+    for name, home in exports(STUBS["hush"]).items():
+        if home != "hush":
+            found[home.split(".")[1]].append(name)
+    return dict(found)
+
+
+@pytest.mark.parametrize(("room", "names"), by_room().items())
+def test_a_name_loads_no_room_above_its_own(room: str, names: list[str]) -> None:
+    modules = loaded("import hush\n" + "\n".join(f"hush.{name}" for name in names))
+    rooms = {module.split(".")[1] for module in modules if module.startswith("hush.")}
+    assert room in rooms
+    assert not rooms & above(room) - {"door"}
+
+
+@pytest.mark.parametrize(
+    ("name", "unloaded"),
+    [
+        ("NotCovered", ["numpy"]),
+        ("Relation", ["scipy.special", "hush.mechanisms"]),
+        ("Gaussian", ["hush.questions", "hush.mechanisms.local", "hush.mechanisms.last_iterate"]),
+        ("calibrate", ["hush.questions.planning", "hush.questions.charts", "hush.releases"]),
+        ("to_json", ["hush.questions.planning", "hush.questions.charts"]),
+        ("explain", ["hush.questions.planning", "hush.questions.charts"]),
+        ("SeededSource", ["hush.curves", "cryptography"]),
+        ("releases", ["hush.learning", "hush.auditing", "torch", "pyarrow", "pandas"]),
+        ("auditing", ["hush.learning", "hush.releases", "torch"]),
+    ],
+)
+def test_a_name_loads_only_what_it_needs(name: str, unloaded: list[str]) -> None:
+    modules = loaded(f"import hush\nhush.{name}")
+    assert not [module for module in unloaded if module in modules]
+
+
+def test_every_name_of_learning_exists_and_says_what_it_is() -> None:
+    pytest.importorskip("torch")
+    pytest.importorskip("sklearn")
+    for name in exports(STUBS["hush.learning"]):
+        assert sentence(inspect.getdoc(getattr(hush.learning, name))), name
+
+
+def test_convex_models_load_no_torch() -> None:
+    pytest.importorskip("sklearn")
+    assert "torch" not in loaded("import hush.learning\nhush.learning.LogisticRegression")

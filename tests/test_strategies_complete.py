@@ -9,16 +9,8 @@ from hypothesis import Phase, find, settings
 
 import hush
 from hush.mechanisms.schemes.scheme import Scheme
+from tests.source import concrete
 from tests.strategies import any_expression, parts_of
-
-
-def concrete(base: type) -> list[type]:
-    """Subclasses of all generations that are not abstract and are part of hush."""
-    found = [base] if not inspect.isabstract(base) and not base.__subclasses__() else []
-    for child in base.__subclasses__():
-        found += concrete(child)
-    return sorted({c for c in found if c.__module__.startswith("hush.")}, key=lambda c: c.__name__)
-
 
 # Enough tries that every branch of the strategy is met; the seed is fixed, so this cannot flicker.
 TRIES = settings(max_examples=5_000, deadline=None, derandomize=True, database=None, phases=[Phase.generate])

@@ -22,7 +22,10 @@ import hush
 from hush.app import expression
 from hush.curves.pairs.finite import FinitePair
 from hush.curves.pairs.pair import Pair
-from hush.mechanisms.schemes.scheme import OneSample, Scheme
+from hush.mechanisms.schemes.one_sample import OneSample
+from hush.mechanisms.schemes.scheme import Scheme
+from hush.mechanisms.stated_epsilon import EpsilonField
+from tests.source import concrete
 
 TRIES = 20
 """How often a value is drawn anew before a constructor is given up: its conditions may bind several fields."""
@@ -37,15 +40,6 @@ FUNCTIONS: list[Callable[[float], float]] = [
     lambda order: min(order, 5.0) * 1e-9,
 ]
 """Rényi curves that a user may state; what a broken one does is not asked here."""
-
-
-@functools.cache
-def concrete(base: type) -> list[type]:
-    """Subclasses of all generations that are part of hush and can be made."""
-    found = {base} if not inspect.isabstract(base) and not base.__subclasses__() else set()
-    for child in base.__subclasses__():
-        found |= set(concrete(child))
-    return sorted((c for c in found if c.__module__.startswith("hush.")), key=lambda c: c.__name__)
 
 
 @functools.cache
@@ -107,6 +101,7 @@ class Wild:
             return self.random.choice(FUNCTIONS)
         plain = {
             float: self.number,
+            EpsilonField: self.number,
             int: self.whole,
             bool: lambda: self.random.random() < 0.5,
             str: lambda: "x",

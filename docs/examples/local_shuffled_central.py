@@ -12,6 +12,7 @@ from dataclasses import dataclass
 import numpy as np
 
 import hush
+from hush.randomness import add_laplace
 
 PEOPLE, CHOICES, EPSILON, DELTA = 100_000, 8, 0.1, 1e-6
 
@@ -28,14 +29,14 @@ class Way:
     """The same, seen in simulated rounds."""
 
 
-def local(values: np.ndarray, rng: np.random.Generator, rounds: int) -> Way:
+def local(values: np.ndarray, source: hush.Source, rounds: int) -> Way:
     """Nobody is trusted: each report alone is epsilon-DP."""
     randomizer = hush.KaryResponse(epsilon=EPSILON, choices=CHOICES)
     bound = randomizer.epsilon(delta=0)
-    return Way("local", bound.upper, randomizer.standard_error(PEOPLE), spread(randomizer, values, rng, rounds))
+    return Way("local", bound.upper, randomizer.standard_error(PEOPLE), spread(randomizer, values, source, rounds))
 
 
-def shuffled(values: np.ndarray, rng: np.random.Generator, rounds: int) -> Way:
+def shuffled(values: np.ndarray, source: hush.Source, rounds: int) -> Way:
     """A shuffler drops the names: each report may carry the largest local epsilon that still meets the target."""
     found = hush.calibrate(
         lambda epsilon0: hush.KaryResponse(epsilon=epsilon0, choices=CHOICES).shuffled(people=PEOPLE),
@@ -45,30 +46,30 @@ def shuffled(values: np.ndarray, rng: np.random.Generator, rounds: int) -> Way:
     )
     randomizer = hush.KaryResponse(epsilon=found.value, choices=CHOICES)
     error = randomizer.standard_error(PEOPLE)
-    return Way("shuffled", found.bound.upper, error, spread(randomizer, values, rng, rounds))
+    return Way("shuffled", found.bound.upper, error, spread(randomizer, values, source, rounds))
 
 
-def central(values: np.ndarray, rng: np.random.Generator, rounds: int) -> Way:
+def central(values: np.ndarray, source: hush.Source, rounds: int) -> Way:
     """A curator sees everything and adds noise to the counts: replacing a person moves two of them by one."""
     mechanism = hush.Laplace(scale=1 / EPSILON, relation=hush.Relation.REPLACE)
     noise = 2 / EPSILON  # the scale is in units of the sensitivity, which is 2
     error = noise * math.sqrt(2) / PEOPLE
-    found = [rng.laplace(scale=noise) / PEOPLE for _ in range(rounds)]
+    rare = np.full(rounds, np.count_nonzero(values == CHOICES - 1))  # one count per round
+    found = add_laplace(rare, sensitivity=2.0, scale=1 / EPSILON, source=source).values / PEOPLE
     return Way("central", mechanism.epsilon(delta=0).upper, error, float(np.std(found)))
 
 
-def spread(randomizer: hush.KaryResponse, values: np.ndarray, rng: np.random.Generator, rounds: int) -> float:
+def spread(randomizer: hush.KaryResponse, values: np.ndarray, source: hush.Source, rounds: int) -> float:
     """Deviation of the estimate of the rarest answer over so many rounds."""
-    found = [randomizer.frequencies(randomizer.encode(values, rng))[-1] for _ in range(rounds)]
+    found = [randomizer.frequencies(randomizer.encode(values, source))[-1] for _ in range(rounds)]
     return float(np.std(found))
 
 
 def compare(rounds: int = 20, seed: int = 1) -> list[Way]:
     """All three ways on the same people; the seed makes it a simulation, not a release."""
-    rng = np.random.default_rng(seed)
     chances = np.array([0.4, 0.25, 0.15, 0.1, 0.05, 0.03, 0.02, 0.0])
-    values = rng.choice(CHOICES, size=PEOPLE, p=chances)
-    return [way(values, rng, rounds) for way in (local, shuffled, central)]
+    values = np.random.default_rng(seed).choice(CHOICES, size=PEOPLE, p=chances)
+    return [way(values, hush.SeededSource(seed), rounds) for way in (local, shuffled, central)]
 
 
 def main() -> None:

@@ -25,7 +25,7 @@ def door(package: str, file: str) -> tuple[Callable[[str], object], Callable[[],
     >>> find("Gaussian"), "Poisson" in names()
     (<class 'hush.mechanisms.leaves.noise.Gaussian'>, True)
     """
-    homes = {name: home for home, name in EXPORT.findall(Path(file).with_suffix(".pyi").read_text(encoding="utf-8"))}
+    homes = homes_of(file)
 
     def find(name: str) -> object:
         if name not in homes:
@@ -40,6 +40,15 @@ def door(package: str, file: str) -> tuple[Callable[[str], object], Callable[[],
         return value
 
     return find, lambda: sorted(homes), sorted(homes)
+
+
+def homes_of(file: str) -> dict[str, str]:
+    """The public names of a package, and the module that has each; nothing is loaded.
+
+    >>> homes_of(str(Path(__file__).with_name("__init__.py")))["Gaussian"]
+    'hush.mechanisms.leaves.noise'
+    """
+    return {name: home for home, name in EXPORT.findall(Path(file).with_suffix(".pyi").read_text(encoding="utf-8"))}
 
 
 def _loaded(home: str, name: str) -> object:

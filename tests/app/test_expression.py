@@ -2,12 +2,24 @@
 
 from __future__ import annotations
 
+import math
+import re
+from dataclasses import dataclass
+from enum import Enum
+from typing import ClassVar
+
 import pytest
 
 import hush
 from hush import HushError, InvalidParameter, Mechanism, Relation
-from hush.app.expression import ATOMS, LONGEST, PIPES, RELATIONS, parse
-from hush.app.main import EXAMPLES
+from hush.app.expression import LONGEST, VERBS, Form, atoms, parse, pipes, words
+from hush.app.main import EXAMPLES, main
+from hush.curves.pairs.normal import NormalPair
+from hush.curves.pairs.pair import Pair
+from hush.mechanisms.description import public, word_of
+from hush.mechanisms.leaf import Leaf
+from hush.mechanisms.schemes.scheme import Scheme
+from hush.mechanisms.traits import Step
 
 STEP = hush.Gaussian(1.0).on(hush.Poisson(rate=0.01))
 
@@ -27,14 +39,23 @@ SAME: dict[str, Mechanism] = {
     ),
     "exponential 0.5": hush.Exponential(0.5),
     "noisy-max 2": hush.ReportNoisyMax(2.0),
+    "noisy-max monotone=true 2": hush.ReportNoisyMax(2.0, monotone=True),
     "skellam 10 3": hush.Skellam(10.0, 3),
     "pure 0.5": hush.PureDP(0.5),
     "approx 0.5 1e-8": hush.ApproxDP(0.5, 1e-8),
+    "approx 0.5 1e-8 relation=replace": hush.ApproxDP(0.5, 1e-8, relation=Relation.REPLACE),
+    "approx 0.5 1e-3 1 1e-8": hush.ApproxDP(points=[(0.5, 1e-3), (1.0, 1e-8)]),
+    "renyi 2 0.1 8 0.5": hush.RenyiDP(points=[(2, 0.1), (8, 0.5)]),
+    "renyi 2 0.1 inf 0.5 relation=replace": hush.RenyiDP(points=[(2, 0.1), (math.inf, 0.5)], relation=Relation.REPLACE),
+    "beta-posterior 100 10": hush.BetaPosterior(100, 10.0),
+    "gaussian-posterior 5 10 3 1": hush.GaussianPosterior(5, 10.0, 3.0, 1.0),
     "gdp 1": hush.GaussianDP(1.0),
     "zcdp 0.1": hush.ZCDP(0.1),
     "local 1 | shuffled 1000": hush.LocalDP(1.0).shuffled(people=1000),
     "kary-response 1 5 | shuffled 1e6": hush.KaryResponse(epsilon=1.0, choices=5).shuffled(people=10**6),
+    "kary-response 1": hush.KaryResponse(epsilon=1.0),
     "unary-encoding 1 5": hush.UnaryEncoding(epsilon=1.0, choices=5),
+    "unary-encoding 1 5 optimised=false": hush.UnaryEncoding(epsilon=1.0, choices=5, optimised=False),
     "laplace-report 2": hush.LaplaceReport(2.0),
     "gaussian-report 2": hush.GaussianReport(2.0),
     "tcdp 0.1 20": hush.TCDP(0.1, 20.0),
@@ -47,6 +68,11 @@ SAME: dict[str, Mechanism] = {
         hush.WithReplacement(5, 100)
     ),
     "gaussian 1 | shuffled-batches 10 | repeat 2": hush.Gaussian(1.0).on(hush.ShuffledBatches(10)).repeat(2),
+    "gaussian 1 | unequal-poisson 0.1 0.2 0.3": hush.Gaussian(1.0).on(hush.UnequalPoisson([0.1, 0.2, 0.3])),
+    "gaussian noise_multiplier=1 | allocation times=2 steps=10": hush.Gaussian(1.0).on(hush.Allocation(10, 2)),
+    "discrete-laplace sensitivity=3 1.5": hush.DiscreteLaplace(1.5, 3),
+    "gaussian 1 | repeat 2 | repeat 3": hush.Gaussian(1.0).repeat(6),
+    "gaussian 1 | group 2 | group 3": hush.Gaussian(1.0).group(6),
     "gaussian 1 | allocation 10": hush.Gaussian(1.0).on(hush.Allocation(10)),
     "gaussian 1 | allocation 10 2": hush.Gaussian(1.0).on(hush.Allocation(10, 2)),
     "gaussian 1 | repeat 3 | poisson 0.01": hush.Gaussian(1.0).repeat(3).on(hush.Poisson(rate=0.01)),
@@ -56,6 +82,9 @@ SAME: dict[str, Mechanism] = {
     ),
 }
 
+OURS = {word_of(kind) for kind in public()} | {form.word for form in VERBS}
+"""Words that are not those of classes in tests."""
+
 
 @pytest.mark.parametrize("text", SAME)
 def test_expression_is_the_mechanism(text: str) -> None:
@@ -63,32 +92,55 @@ def test_expression_is_the_mechanism(text: str) -> None:
 
 
 def test_every_word_is_tried_and_in_the_help() -> None:
-    said = " ".join(SAME)
-    for word in (*ATOMS, *PIPES):
-        assert word in said
-        assert word in EXAMPLES
+    tried = {word for text in SAME for word in text.replace("|", " ").split()}
+    for form in (*atoms(), *pipes()):
+        assert form.word in tried or form.word not in OURS
+        assert form.usage in words()
+
+
+def test_the_help_without_arithmetic_has_expressions_that_parse(capsys: pytest.CaptureFixture[str]) -> None:
+    lines = EXAMPLES[EXAMPLES.index("a release, then") : EXAMPLES.index("  `hush words`")].splitlines()
+    said = [text for line in lines for text in line.split(":  ")[1].split("  or  ")]
+    assert [parse(text).relation for text in said] == [*[Relation.ADD_REMOVE] * 3, Relation.REPLACE]
+    assert main(["words"]) == 0
+    assert capsys.readouterr().out.strip() == words()
 
 
 @pytest.mark.parametrize(
     ("text", "message"),
     [
-        ("", "one of: gaussian"),
-        ("gaussian 1;", "one of: gaussian"),
+        ("", "one of: approx, "),
+        ("gaussian 1;", "one of: approx, "),
+        ("noisy-iteration 1", "word='noisy-iteration'"),
+        ("from-pair 1", "word='from-pair'"),
+        ("gaussian 1 | revealed 1", "word='revealed'"),
+        ("gaussian 1 | random-stop", "word='random-stop'"),
         ("gauss 1", "word='gauss'"),
-        ("gaussian 1 | poison 2", "group, replace; got word='poison'"),
-        ("gaussian 1 |", "one of: poisson, "),
+        ("gaussian 1 | poison 2", "; got word='poison'"),
+        ("gaussian 1 |", "one of: allocation, "),
         ("poisson 0.1", "word='poisson'"),
-        ("gaussian", "the form `gaussian NOISE`"),
-        ("gaussian 1 2", "the form `gaussian NOISE`"),
+        ("gaussian", "the form `gaussian NOISE_MULTIPLIER`"),
+        ("gaussian 1 2", "the form `gaussian NOISE_MULTIPLIER`"),
+        ("gaussian 1 noise_multiplier=1", "the form `gaussian NOISE_MULTIPLIER`"),
+        ("gaussian sigma=1", "the form `gaussian NOISE_MULTIPLIER`"),
+        ("gaussian noise_multiplier=1 noise_multiplier=1", "each name once"),
+        ("gaussian noise_multiplier=one", "gaussian needs a number; got word='one'"),
+        ("pure 1 reason=mine", "the form `pure EPSILON`"),
+        ("approx 1", "the form `approx EPSILON DELTA ...`"),
+        ("approx 1 2 3", "the form `approx EPSILON DELTA ...`"),
+        ("approx points=1", "the form `approx EPSILON DELTA ...`"),
+        ("noisy-max 1 monotone=1", "monotone=true or monotone=false"),
+        ("gaussian 1 | poisson 0.1 relation=replace", "the form `poisson RATE`"),
+        ("gaussian 1 | unequal-poisson", "the form `unequal-poisson RATES ...`"),
         ("discrete-gaussian 1 2 3", "the form `discrete-gaussian SIGMA [SENSITIVITY]`"),
         ("gaussian one", "gaussian needs a number; got word='one'"),
         ("gaussian 1 | repeat 2.5", "a whole number times"),
         ("gaussian 1 | poisson 2", "0 <= rate <= 1"),
         ("gaussian -1", "noise_multiplier=-1.0"),
         ("gaussian nan", "noise_multiplier=nan"),
-        ("gaussian 1 relation=other", "relation=replace or relation=add_remove"),
-        ("gaussian 1 relation=replace relation=replace", "relation=replace or relation=add_remove"),
-        ("randomized-response 1", "its relation"),
+        ("gaussian 1 relation=other", "relation=add_remove or relation=replace"),
+        ("gaussian 1 relation=replace relation=replace", "each name once"),
+        ("randomized-response 1", "relation=add_remove/replace`"),
         ("gaussian 1; gaussian 2 relation=replace", "mechanisms of one relation"),
         ("gaussian 1" + " " * LONGEST, "at most 10000 characters"),
     ],
@@ -109,11 +161,82 @@ def test_local_reports_have_one_relation(atom: str) -> None:
         parse(f"{atom} relation=add_remove")
 
 
-@pytest.mark.parametrize("name", sorted(ATOMS))
-@pytest.mark.parametrize("relation", ["relation=replace", "relation=add_remove"])
-def test_every_word_takes_a_relation_or_refuses_it_by_name(name: str, relation: str) -> None:
+@pytest.mark.parametrize("form", [form for form in atoms() if form.word in OURS], ids=lambda form: form.word)
+@pytest.mark.parametrize("relation", Relation)
+def test_every_word_takes_a_relation_or_refuses_it_by_name(form: Form, relation: Relation) -> None:
+    numbers = re.sub(r"\[.*|relation=.*|\.\.\.", "", form.usage).split()[1:]
+    said = ["2" if place else "1" for place in range(len(numbers))]
     try:
-        made = parse(" ".join([name, *("2" if k else "1" for k in range(len(ATOMS[name].numbers))), relation]))
+        made = parse(" ".join([form.word, *said, f"relation={relation.name.lower()}"]))
     except HushError:
         return
-    assert made.relation is RELATIONS[relation]
+    assert made.relation is relation
+
+
+# -- classes that hush does not have -----------------------------------------------------------------------------
+
+
+class Hand(Enum):
+    """Left or right."""
+
+    LEFT = 1
+    RIGHT = 2
+
+
+@dataclass(frozen=True)
+class WobblyNoise(Leaf):
+    """A leaf that is defined outside of hush."""
+
+    noise: float
+    copies_of: int = 1
+    hand: Hand = Hand.LEFT
+    limit: float | None = None
+    note: object = None
+    relation: Relation = Relation.ADD_REMOVE
+
+    def at(self, removed: int, added: int) -> Pair:
+        return NormalPair.shifted(self.steps(removed, added) * self.copies_of / self.noise)
+
+    def derivation(self) -> Step:
+        return Step(str(self), "a test")
+
+    def __str__(self) -> str:
+        return f"wobbly noise {self.noise:g}"
+
+
+@dataclass(frozen=True)
+class EveryOther(Scheme):
+    """A scheme that is defined outside of hush: it leaves a mechanism as it is."""
+
+    parity: int
+    word: ClassVar[str] = "alternate"
+
+    def applied(self, mechanism: Mechanism) -> Mechanism:
+        return mechanism.repeat(self.parity)
+
+    def draw(self, population: int, source: object = None) -> range:
+        return range(self.parity, population, 2)
+
+
+def test_classes_from_outside_have_words() -> None:
+    assert parse("wobbly-noise 2") == WobblyNoise(2.0)
+    made = parse("wobbly-noise 2 3 limit=4 hand=right relation=replace")
+    assert made == WobblyNoise(2.0, 3, Hand.RIGHT, 4.0, relation=Relation.REPLACE)
+    assert isinstance(made, WobblyNoise)
+    assert type(made.copies_of) is int
+    assert parse("wobbly-noise 2 | alternate 3 | poisson 0.1") == WobblyNoise(2.0).repeat(3).on(hush.Poisson(rate=0.1))
+    assert "  wobbly-noise NOISE [COPIES_OF] [hand=left/right] [LIMIT]\n" in words()
+    assert "  | alternate PARITY\n" in words()
+    with pytest.raises(InvalidParameter, match="hand=left or hand=right"):
+        parse("wobbly-noise 2 hand=up")
+
+
+@dataclass(frozen=True)
+class Impostor(WobblyNoise):
+    """It would like to be the Gaussian mechanism."""
+
+    word: ClassVar[str] = "gaussian"
+
+
+def test_a_word_of_hush_stays_its_own() -> None:
+    assert parse("gaussian 1") == hush.Gaussian(1.0)

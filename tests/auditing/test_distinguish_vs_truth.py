@@ -12,7 +12,7 @@ from scipy import stats
 import hush
 from hush.auditing import Claim, distinguish, simulated
 from hush.auditing.confidence import joint_limits
-from hush.auditing.distinguish import _worlds, attack
+from hush.auditing.distinguish import as_worlds, attack
 
 RESPONSE = hush.RandomizedResponse(epsilon=1.0, relation=hush.Relation.REPLACE)
 
@@ -84,7 +84,7 @@ def test_bound_vs_true_parameter(mechanism: hush.Mechanism, claim: hush.Mechanis
     ],
 )
 def test_power_vs_truth(mechanism: hush.Mechanism, claim: hush.Mechanism, delta: float | None, share: float) -> None:
-    """100,000 samples a world after the split."""
+    """100,000 samples per world after the split."""
     report = distinguish(*worlds(mechanism, 200_000, 1), claim=claim, delta=delta)
     assert report.samples == 100_000
     assert share * report.claim.value <= report.lower_bound <= report.claim.value
@@ -151,7 +151,7 @@ def test_text_seen_only_by_the_counting_half_moves_no_event() -> None:
     random = np.random.default_rng(2)
     first = np.array([f"{number:04}" for number in random.integers(0, 3000, 200)])
     late = [np.array([f"{number:04}{letter}" for number in random.integers(0, 3000, 200)]) for letter in "ab"]
-    placed = [_worlds(np.concatenate([first, unseen]), np.concatenate([first, first]))[0] for unseen in late]
+    placed = [as_worlds(np.concatenate([first, unseen]), np.concatenate([first, first]))[0] for unseen in late]
     assert np.array_equal(placed[0][:200], placed[1][:200])
     assert len(set(placed[0][:200])) == len(set(first))
 
@@ -161,7 +161,7 @@ def test_null_audits_of_text_that_never_repeats() -> None:
     stated, alarms = Claim.of(hush.PureDP(1.0)), 0
     for _ in range(100):
         texts = np.array([f"{number:.17f}" for number in random.random(400)])
-        _, _, true, false = attack(_worlds(texts[:200], texts[200:]), stated, 0.05)
+        _, _, true, false = attack(as_worlds(texts[:200], texts[200:]), stated, 0.05)
         alarms += bool(np.min(stated.bound(true, false)) > 0)
     assert alarms <= 12
 

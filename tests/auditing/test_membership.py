@@ -90,7 +90,7 @@ def test_bad_input(scores: object, members: object, match: str) -> None:
 
 
 def test_bad_shadow_models() -> None:
-    with pytest.raises(hush.InvalidParameter, match="one row a shadow model"):
+    with pytest.raises(hush.InvalidParameter, match="one row per shadow model"):
         likelihood_ratio([1.0, 2.0], np.zeros((4, 3)), np.zeros((4, 3)))
     with pytest.raises(hush.InvalidParameter, match="left out of 2"):
         likelihood_ratio([1.0], np.zeros((4, 1)), np.ones((4, 1)))

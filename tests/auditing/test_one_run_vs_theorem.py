@@ -10,8 +10,15 @@ from scipy import optimize, special, stats
 
 import hush
 from hush.auditing import Claim, one_run
-from hush.auditing.canaries.chances_of_guesses import Inverse, bound_of, chance_of, gaussian_inverse, is_possible, right
-from hush.auditing.canaries.numbers_of_guesses import Together, chosen, expected_guesses, numbers_of_guesses
+from hush.auditing.canaries.chances_of_guesses import (
+    Inverse,
+    bound_from_right,
+    chance_of_right,
+    gaussian_inverse,
+    is_possible,
+    right_guesses,
+)
+from hush.auditing.canaries.numbers_of_guesses import JointTests, expected_guesses, numbers_of_guesses, planned_tests
 
 
 def mean_query(canaries: int, noise: float, seed: int) -> tuple[np.ndarray, np.ndarray]:
@@ -54,14 +61,14 @@ def test_chance_vs_terms(right: int, guesses: int, epsilon: float, delta: float)
     tail, missed = law.sf(right - 1), law.cdf(right - 1)
     leak = 200 * delta * tail * missed / (right * law.pmf(right)) if missed > 0 else 0.0
     terms = min(1.0, tail + leak)
-    found = float(chance_of(right, guesses, 200, epsilon=epsilon, delta=delta))
+    found = float(chance_of_right(right, guesses, 200, epsilon=epsilon, delta=delta))
     assert found == pytest.approx(terms, rel=1e-6)
     assert found > 0.5 or found <= p_value(right, guesses, 200, epsilon, delta) * (1 + 1e-6)
 
 
 def test_chance_grows_with_epsilon() -> None:
     for correct, guesses, delta in ((60, 100, 1e-3), (95, 100, 1e-5), (3, 40, 0.1), (40, 40, 0.01)):
-        found = chance_of(correct, guesses, 200, epsilon=np.linspace(0, 64, 500), delta=delta)
+        found = chance_of_right(correct, guesses, 200, epsilon=np.linspace(0, 64, 500), delta=delta)
         assert np.all(np.diff(found) >= -1e-12)
         assert np.all((found >= 0) & (found <= 1))
 
@@ -111,7 +118,7 @@ def test_bound_vs_truth(mu: float, claim: hush.Mechanism, delta: float | None) -
     for seed in range(60):
         scores, members = mean_query(200, 1 / mu, seed)
         ranked = members[np.argsort(-scores)]
-        found = bound_of(right(ranked, (25, 25)), (25, 25), 200, stated, 0.05)
+        found = bound_from_right(right_guesses(ranked, (25, 25)), (25, 25), 200, stated, 0.05)
         above += found > stated.value
     assert above <= stats.binom.ppf(0.999, 60, 0.05)
 
@@ -135,20 +142,20 @@ def test_more_numbers_of_guesses_cost_confidence() -> None:
 @pytest.mark.parametrize(("canaries", "delta", "together"), [(1000, 1e-5, True), (1000, 0.0, True), (1000, 0.1, False)])
 def test_together_unless_delta_takes_the_error(canaries: int, delta: float, together: bool) -> None:
     claim = Claim.of(hush.ApproxDP(2.0, delta) if delta else hush.PureDP(2.0))
-    assert isinstance(chosen(canaries, claim, 0.05), Together) == together
+    assert isinstance(planned_tests(canaries, claim, 0.05), JointTests) == together
 
 
 @pytest.mark.parametrize("mu", [1.0, 3.0])
 def test_together_vs_the_best_number_paid_for(mu: float) -> None:
     """On the average of many scores, one test of all numbers proves more than the expected number with all the error."""
     claim = Claim.of(hush.GaussianDP(mu), 1e-6)
-    tests, expected = chosen(500, claim, 0.05), expected_guesses(500, mu, claim, 0.05)[0]
+    tests, expected = planned_tests(500, claim, 0.05), expected_guesses(500, mu, claim, 0.05)[0]
     together, alone = [], []
     for seed in range(20):
         scores, members = mean_query(500, 1 / mu, 100 + seed)
         ranked = members[np.argsort(-scores)]
         together.append(tests.bound(ranked)[0])
-        alone.append(bound_of(right(ranked, expected), expected, 500, claim, 0.05))
+        alone.append(bound_from_right(right_guesses(ranked, expected), expected, 500, claim, 0.05))
     assert np.mean(together) > np.mean(alone)
 
 
@@ -252,7 +259,7 @@ class TestEdges:
         assert found == pytest.approx(one_run(self.scores, self.members, claim=hush.PureDP(2.0)).lower_bound, rel=0.15)
 
     def test_better_guesses_prove_more(self) -> None:
-        tests = chosen(300, Claim.of(hush.ApproxDP(2.0, 1e-6)), 0.05)
+        tests = planned_tests(300, Claim.of(hush.ApproxDP(2.0, 1e-6)), 0.05)
         ranked = np.arange(300) < 150
         found = []
         for wrong in (0, 3, 10, 40):

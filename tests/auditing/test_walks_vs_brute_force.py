@@ -11,9 +11,9 @@ from scipy import optimize, special, stats
 
 import hush
 from hush.auditing import one_run
-from hush.auditing.canaries.chances_of_guesses import chance_of
+from hush.auditing.canaries.chances_of_guesses import chance_of_right
 from hush.auditing.canaries.numbers_of_guesses import wrong_on_the_way
-from hush.auditing.canaries.random_walk import GuessWalk, crossing, most_wrong
+from hush.auditing.canaries.random_walk import WalkTest, crossing, most_wrong
 
 
 def paths(length: int) -> np.ndarray:
@@ -65,7 +65,7 @@ def test_crossing_vs_enumeration(allowed: tuple[int, ...], rate: float) -> None:
 
 
 def test_crossing_vs_simulation_of_long_walks() -> None:
-    walk, epsilon = GuessWalk.around(60, canaries=300, delta=0.0), 0.7
+    walk, epsilon = WalkTest.around(60, canaries=300, delta=0.0), 0.7
     rate = 1 / (1 + math.exp(epsilon))
     allowed = most_wrong(0.02 * walk.weights, walk.numbers, rate)
     random = np.random.default_rng(1)
@@ -104,7 +104,7 @@ def test_no_posterior_crosses_more_often_than_the_walk(seed: int) -> None:
 @pytest.mark.parametrize("canaries", [5, 12])
 def test_leak_vs_worst_mechanism(delta: float, epsilon: float, canaries: int) -> None:
     every = paths(5)
-    walk = GuessWalk(NUMBERS, np.ones(3), canaries, delta)
+    walk = WalkTest(NUMBERS, np.ones(3), canaries, delta)
     for allowed in ((-1, 0, 0), (0, 0, 1), (-1, 1, 1), (0, 1, 2)):
         event = crosses(every, NUMBERS, np.array(allowed))
         worst = worst_chance(event, 5, canaries, epsilon, delta)
@@ -119,7 +119,7 @@ def test_one_number_is_the_worst_mechanism(delta: float, epsilon: float, right: 
     """For one number of guesses the bound is attained, until it exceeds what a probability can be."""
     event = paths(5).sum(axis=1) >= right
     worst = worst_chance(event, 5, 8, epsilon, delta)
-    said = float(chance_of(right, 5, 8, epsilon=epsilon, delta=delta))
+    said = float(chance_of_right(right, 5, 8, epsilon=epsilon, delta=delta))
     assert worst <= said + 1e-7
     if said < 0.5:
         assert said == pytest.approx(worst, rel=1e-3)
@@ -150,7 +150,7 @@ def test_influence_of_one_guess_vs_enumeration(epsilon: float) -> None:
         rebuilt += influence * (every[:, place] - math.exp(epsilon) * (1 - every[:, place]))
         largest = max(largest, influence.max())
     assert rebuilt == pytest.approx(event, abs=1e-12)
-    assert largest <= GuessWalk(NUMBERS, np.ones(3), 1, 1.0).leak(epsilon)
+    assert largest <= WalkTest(NUMBERS, np.ones(3), 1, 1.0).leak(epsilon)
 
 
 def test_modes_of_binomials_vs_constant() -> None:
@@ -163,7 +163,7 @@ def test_modes_of_binomials_vs_constant() -> None:
 
 @pytest.mark.parametrize("delta", [0.0, 1e-3])
 def test_chance_over_a_range_vs_its_points(delta: float) -> None:
-    walk = GuessWalk.around(30, canaries=120, delta=delta)
+    walk = WalkTest.around(30, canaries=120, delta=delta)
     random = np.random.default_rng(4)
     for _ in range(10):
         wrong = np.cumsum(random.random(120) < 0.25)[walk.numbers - 1]
@@ -176,7 +176,7 @@ def test_chance_over_a_range_vs_its_points(delta: float) -> None:
 
 def test_false_alarms_at_the_truth_of_a_tight_mechanism() -> None:
     """Randomized response of every coin: the test of the true epsilon rejects about as often as it may, not more."""
-    walk, epsilon, runs = GuessWalk.around(40, canaries=150, delta=0.0), 1.0, 400
+    walk, epsilon, runs = WalkTest.around(40, canaries=150, delta=0.0), 1.0, 400
     random = np.random.default_rng(5)
     wrong = np.cumsum(random.random((runs, 150)) < special.expit(-epsilon), axis=1)[:, walk.numbers - 1]
     alarms = sum(walk.chance(path, epsilon, epsilon) <= 0.1 for path in wrong)
@@ -186,12 +186,12 @@ def test_false_alarms_at_the_truth_of_a_tight_mechanism() -> None:
 def test_false_alarms_of_a_mechanism_that_leaks() -> None:
     """Each coin shown in the clear with probability delta, and said to be; else by randomized response."""
     epsilon, delta, canaries, runs = 1.0, 0.004, 150, 300
-    walk, random = GuessWalk.around(40, canaries=canaries, delta=delta), np.random.default_rng(6)
+    walk, random = WalkTest.around(40, canaries=canaries, delta=delta), np.random.default_rng(6)
     clear = random.random((runs, canaries)) < delta
     wrong = (random.random((runs, canaries)) < special.expit(-epsilon)) & ~clear
     first = np.take_along_axis(wrong, np.argsort(~clear, axis=1, kind="stable"), axis=1)
     found = np.cumsum(first, axis=1)[:, walk.numbers - 1]
-    forgetful = GuessWalk.around(40, canaries=canaries, delta=0.0)
+    forgetful = WalkTest.around(40, canaries=canaries, delta=0.0)
     alarms = sum(walk.chance(path, epsilon, epsilon) <= 0.5 for path in found)
     forgotten = sum(forgetful.chance(path, epsilon, epsilon) <= 0.5 for path in found)
     assert alarms <= stats.binom.ppf(0.9995, runs, 0.5)
@@ -214,7 +214,7 @@ def test_bound_is_where_the_chance_reaches_the_error() -> None:
     random = np.random.default_rng(9)
     members = random.random(400) < 0.5
     scores = 1.5 * members + random.standard_normal(400)
-    walk = GuessWalk.around(100, canaries=400, delta=1e-6)
+    walk = WalkTest.around(100, canaries=400, delta=1e-6)
     wrong = wrong_on_the_way(members[np.argsort(-scores)], walk.numbers, both=True)
     bound = walk.bound(wrong, error=0.05)
     assert max(walk.chance(wrong, e, e) for e in np.linspace(0, bound, 40).tolist()) <= 0.05

@@ -12,7 +12,7 @@ from scipy.optimize import linprog
 import hush
 from hush.curves.pairs.finite import FinitePair, stated_points
 from hush.curves.theorems.groups import along
-from hush.mechanisms.mechanism import exactly
+from hush.mechanisms.neighbours import REMOVED, REPLACED, exactly
 
 REPLACE = hush.Relation.REPLACE
 POINTS = [
@@ -79,7 +79,7 @@ def test_a_sampled_group_vs_the_best_chain(points: list[tuple[float, float]]) ->
         truth = best_chain(points, list(weights), epsilon, 2 * (2 * len(points) + 2))
         low, high = (math.exp(end) for end in pair.log_delta(epsilon))
         assert low <= truth + 1e-9 and truth <= high + 1e-9
-        sampled = hush.ApproxDP(points=points).on(hush.Poisson(rate=0.3)).group(2).pair(exactly(1), (1.0,))
+        sampled = hush.ApproxDP(points=points).on(hush.Poisson(rate=0.3)).group(2).evidence(REMOVED).pair
         assert sampled.log_delta(epsilon) == pytest.approx(pair.log_delta(epsilon), rel=1e-9)
 
 
@@ -152,7 +152,7 @@ PROFILES = {
 def test_profiles_of_groups_vs_reference(name: str) -> None:
     (epsilon, delta, size), infinite, value = PROFILES[name]
     group = hush.ApproxDP(epsilon, delta).group(size)
-    assert group.pair(exactly(1), (1.0,)).infinite == pytest.approx(infinite, rel=1e-13)
+    assert group.evidence(REMOVED).pair.infinite == pytest.approx(infinite, rel=1e-13)
     found = group.delta(epsilon=(size - 1) * epsilon)
     assert found.lower == pytest.approx(value, rel=1e-12)
     assert found.upper == pytest.approx(value, rel=1e-12)
@@ -164,9 +164,7 @@ def test_replaced_records() -> None:
     assert hush.PureDP(1.0).under(REPLACE).epsilon(delta=0.5).upper == pytest.approx(0.84817767, rel=1e-7)
     assert hush.PureDP(0.1).under(REPLACE).repeat(100).epsilon(delta=1e-5).upper == pytest.approx(9.47695, rel=1e-6)
     assert hush.ApproxDP(1.0, 1e-3).group(2).delta(epsilon=0).upper <= 0.63286
-    assert hush.PureDP(0.3).under(REPLACE).group(3).pair(exactly(1), exactly(1)) == along(
-        worst([(0.3, 0.0)]), exactly(6)
-    )
+    assert hush.PureDP(0.3).under(REPLACE).group(3).evidence(REPLACED).pair == along(worst([(0.3, 0.0)]), exactly(6))
 
 
 def test_replaced_groups_on_a_sample_are_a_bound_only() -> None:

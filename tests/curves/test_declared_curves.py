@@ -9,8 +9,8 @@ import numpy as np
 import pytest
 
 import hush
+from hush.curves.interval import Interval, agreed_epsilon, agreed_log_delta, known
 from hush.curves.pairs.finite import FinitePair
-from hush.curves.pairs.pair import Interval, agreed_epsilon, agreed_log_delta, known
 from hush.errors import Contradiction, InvalidParameter
 from hush.mechanisms.leaves.posterior import exponential_family
 

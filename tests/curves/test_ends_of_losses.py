@@ -12,9 +12,11 @@ import pytest
 
 import hush
 from hush import ApproxDP, FromPair, Poisson, PureDP, RandomizedResponse, Relation
+from hush.curves.interval import written_up
 from hush.curves.pairs.finite import CERTAIN_LOSS, FinitePair
-from hush.curves.pairs.pair import Pair, rounded_up
+from hush.curves.pairs.pair import Pair
 from hush.curves.pairs.product import Product
+from tests.numerics.enumeration import enumerated
 
 REPLACE = Relation.REPLACE
 
@@ -61,10 +63,10 @@ def test_delta_is_zero_at_the_largest_loss(mechanism: hush.Mechanism, largest: f
 
 
 def test_rounding_up_decimals() -> None:
-    assert rounded_up(20 * Fraction("0.1")) == 2
+    assert written_up(20 * Fraction("0.1")) == 2
     third = Fraction(1, 3)
-    assert rounded_up(third) >= 1 / 3
-    assert Fraction(repr(rounded_up(third))) >= third
+    assert written_up(third) >= 1 / 3
+    assert Fraction(repr(written_up(third))) >= third
 
 
 @pytest.mark.parametrize(("choices", "times"), [(2, 500), (5, 500), (2, 3)])
@@ -73,13 +75,6 @@ def test_epsilon_near_the_largest_loss(choices: int, times: int) -> None:
     found = mechanism.epsilon(delta=1e-50)
     assert found.lower == pytest.approx(3 * times, rel=1e-9)
     assert found.upper <= 3 * times
-
-
-def enumerated(p: np.ndarray, q: np.ndarray, times: int, epsilon: float) -> float:
-    total = 0.0
-    for outcome in itertools.product(range(len(p)), repeat=times):
-        total += max(0.0, math.prod(p[list(outcome)]) - math.exp(epsilon) * math.prod(q[list(outcome)]))
-    return total
 
 
 LOST = {
@@ -95,7 +90,7 @@ LOST = {
 def test_products_with_infinite_mass_vs_enumeration(name: str, epsilon: float) -> None:
     p, q = (np.array(side) for side in LOST[name])
     pair = Product.of([(FinitePair.of(p, q), 4)])
-    truth = enumerated(p, q, 4, epsilon)
+    truth = enumerated([(p, q)] * 4, epsilon)
     for low, high in (pair.log_delta(epsilon), pair.profile()(epsilon)):
         assert math.exp(low) <= truth * (1 + 1e-9) + 1e-300
         assert truth <= math.exp(high) * (1 + 1e-9) + 1e-300

@@ -6,7 +6,7 @@ import pytest
 
 from tests.docs.pages import ROOT, blocks, check_links, check_prints, run
 
-SILENT = {"docs/auditing.md": "REFUTED", "docs/convex-models.md": "patient"}
+SILENT = {"docs/auditing.md": "REFUTED", "docs/linear-models.md": "patient"}
 """Pages that do not say what their blocks print, with a word of it."""
 PAGES = sorted(str(page.relative_to(ROOT)) for page in (ROOT / "README.md", *(ROOT / "docs").rglob("*.md")))
 NEED_TORCH = {"docs/learning.md"}

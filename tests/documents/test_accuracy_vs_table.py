@@ -8,8 +8,9 @@ import numpy as np
 import pytest
 
 import hush
-from hush.documents.accuracy_experiment import CALIBRATED, EXPONENTIAL, POPULATIONS, RATES, TEXTBOOK, Cell, Experiment
+from hush.documents.accuracy_experiment import POPULATIONS, RATES, Cell, Experiment
 from hush.documents.accuracy_figures import Accuracy
+from hush.questions.planning.of_median import CALIBRATED, EXPONENTIAL, TEXTBOOK
 from hush.releases.statistics.smooth_sensitivity import smooth_of_sorted
 
 LOGNORMAL, OVERLAPPING, APART = POPULATIONS

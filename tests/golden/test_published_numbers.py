@@ -12,8 +12,9 @@ from hypothesis import strategies as st
 
 import hush
 from hush import Poisson, Relation
-from hush.curves.pairs.normal import NormalPair, gaussian_log_delta
-from hush.mechanisms.mechanism import NONE, exactly
+from hush.curves.pairs.normal import NormalPair
+from hush.mechanisms.neighbours import ADDED, REMOVED
+from hush.numerics.special.gaussian_profile import gaussian_log_delta
 from tests.strategies import LAWS
 
 # (sigma, q, T, delta): epsilon when a record is removed, when one is added. Certified in ball arithmetic (Fourier
@@ -56,8 +57,8 @@ class TestCertified:
         self, sigma: float, rate: float, times: int, delta: float, remove: float, add: float
     ) -> None:
         mechanism = training(sigma, rate, times)
-        for counts, truth in (((exactly(1), NONE), remove), ((NONE, exactly(1)), add)):
-            low, high = mechanism.pair(*counts).epsilon(math.log(delta), 1e-9)
+        for counts, truth in ((REMOVED, remove), (ADDED, add)):
+            low, high = mechanism.evidence(counts).pair.epsilon(math.log(delta), 1e-9)
             assert low <= truth * (1 + LAST_DIGIT)
             assert high >= truth * (1 - LAST_DIGIT)
             assert high - low <= 1e-9 * high

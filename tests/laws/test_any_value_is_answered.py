@@ -15,8 +15,9 @@ import pytest
 import hush
 from hush import Gaussian, Laplace, Poisson, Relation
 from hush.mechanisms.schemes.scheme import Scheme
+from tests.source import concrete
 from tests.strategies import parts_of
-from tests.wild import Wild, concrete
+from tests.wild import Wild
 from tests.wild_run import questions
 
 ROOT = Path(__file__).parents[2]

@@ -15,13 +15,13 @@ MECHANISM = covered(2)
 @settings(LAWS, max_examples=20)
 @given(MECHANISM, EPSILONS, DELTAS)
 def test_attained_below_promised(mechanism: hush.Mechanism, epsilon: float, delta: float) -> None:
-    for _, removed, added in mechanism.neighbours():
-        try:
-            pair = mechanism.pair(removed, added)
-        except hush.NotCovered:
+    for _, neighbours in mechanism.directions():
+        evidence = mechanism.evidence(neighbours)
+        if not evidence.has_pair:
             continue
+        pair = evidence.pair
         for alone in (True, False):
-            for member in mechanism.attained(removed, added, alone):
+            for member in evidence.attained(alone):
                 assert member.log_delta(epsilon, 1e-6)[0] <= pair.log_delta(epsilon, 1e-6)[1] + 1e-9
                 promised = pair.epsilon(math.log(delta), 1e-6)[1]
                 assert member.epsilon(math.log(delta), 1e-6)[0] <= promised * (1 + 1e-9) + 1e-12

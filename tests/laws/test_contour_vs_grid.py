@@ -7,10 +7,11 @@ import math
 from hypothesis import assume, given
 
 import hush
-from hush.curves.pairs.pair import Interval, Pair
+from hush.curves.interval import Interval
+from hush.curves.pairs.pair import Pair
 from hush.curves.pairs.product import Product
 from hush.curves.pairs.routes import QUICK, ContourRoute, GridRoute, RenyiRoute
-from hush.mechanisms.mechanism import NONE, exactly
+from hush.mechanisms.neighbours import ADDED, REMOVED
 from tests.laws.comparison import overlap
 from tests.strategies import DELTAS, EPSILONS, LAWS, plain
 
@@ -18,8 +19,8 @@ from tests.strategies import DELTAS, EPSILONS, LAWS, plain
 def products(mechanism: hush.Mechanism) -> list[Product]:
     """The composition in each direction, as the engines get it: something must be random."""
     found = []
-    for neighbours in ((exactly(1), NONE), (NONE, exactly(1))):
-        pair: Pair = mechanism.pair(*neighbours)
+    for neighbours in (REMOVED, ADDED):
+        pair: Pair = mechanism.evidence(neighbours).pair
         product = pair if isinstance(pair, Product) else Product(((pair, 1),))
         assume(product.parts and product.analytic)
         assume(any(law.pieces or len(set(law.losses.tolist())) > 1 for law, _ in product.laws))

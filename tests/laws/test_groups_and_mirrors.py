@@ -9,7 +9,7 @@ from hypothesis import strategies as st
 
 import hush
 from hush.curves.pairs.pair import Pair
-from hush.mechanisms.mechanism import NONE, exactly
+from hush.mechanisms.neighbours import ADDED, REMOVED
 from tests.laws.comparison import overlap
 from tests.strategies import DELTAS, EPSILONS, LAWS, add_remove, covered, is_covered
 
@@ -19,7 +19,7 @@ SIGNED = st.floats(-4.0, 4.0)
 
 def pairs(mechanism: hush.Mechanism) -> list[Pair]:
     try:
-        return [mechanism.pair(exactly(1), NONE), mechanism.pair(NONE, exactly(1))]
+        return [mechanism.evidence(REMOVED).pair, mechanism.evidence(ADDED).pair]
     except hush.NotCovered:
         assume(False)
         raise

@@ -13,14 +13,15 @@ from tests.strategies import DELTAS, EPSILONS, LAWS, covered
 @LAWS
 @given(covered(2), DELTAS, EPSILONS)
 def test_curve_is_above_the_pair(mechanism: hush.Mechanism, delta: float, epsilon: float) -> None:
-    for _, removed, added in mechanism.neighbours():
+    for _, neighbours in mechanism.directions():
+        evidence = mechanism.evidence(neighbours)
         try:
-            pair, curve = mechanism.pair(removed, added), mechanism.curve(removed, added)
+            pair, curve = evidence.pair, evidence.curve
         except hush.NotCovered:
             continue
         if pair.infinite > 0:
             continue  # every Rényi divergence is infinite
-        for member in mechanism.attained(removed, added, alone=False):
+        for member in evidence.attained(alone=False):
             assert curve.epsilon(delta=delta) >= member.epsilon(math.log(delta), 1e-6)[0] * (1 - 1e-9)
             assert curve.log_delta(epsilon=epsilon) >= member.log_delta(epsilon, 1e-6)[0] - 1e-9
 

@@ -17,7 +17,7 @@ MECHANISM = covered(2)
 
 def attempt(mechanism: hush.Mechanism, rate: float) -> hush.Mechanism:
     """The sampled mechanism; examples without a theorem, or for one number of records alone, are passed over."""
-    assume(not mechanism.populations and not mechanism.no_secret_sample)
+    assume(not mechanism.scope.populations and not mechanism.scope.no_secret_sample)
     sampled = mechanism.on(Poisson(rate=rate))
     assume(is_covered(sampled))
     return sampled

@@ -9,10 +9,10 @@ import pytest
 from scipy import special
 
 from hush import Allocation, Gaussian, Poisson
-from hush.curves.pairs.normal import gaussian_log_delta
 from hush.curves.theorems.allocation import log_geometric, log_values
 from hush.numerics.lognormal_mean.moments import high_moments, log_whole_moments
 from hush.numerics.lognormal_mean.transform import LognormalMean
+from hush.numerics.special.gaussian_profile import gaussian_log_delta
 
 
 @pytest.mark.parametrize("epochs", [1, 3])

@@ -10,8 +10,8 @@ import pytest
 from scipy import stats
 
 import hush
-from hush.curves.pairs.normal import gaussian_log_delta
 from hush.curves.theorems.random_stop import random_stop_divergence, random_stop_groups
+from hush.numerics.special.gaussian_profile import gaussian_log_delta
 
 INF = math.inf
 

@@ -6,6 +6,7 @@ import pytest
 
 import hush
 from hush import Gaussian, InvalidParameter, NotCovered, Poisson, Relation, ShuffledBatches, WithoutReplacement
+from hush.mechanisms.neighbours import Neighbours
 
 REPLACE = Relation.REPLACE
 
@@ -57,7 +58,7 @@ def test_shuffle_bound_outside_its_range() -> None:
     with pytest.raises(NotCovered, match="epsilon0 <= log"):
         clone_closed_form(5.0, 1000, 1e-6)
     with pytest.raises(NotCovered, match="group"):
-        hush.LocalDP(1.0).shuffled(people=1000).group(2).pair((0.0, 1.0), (0.0, 1.0))
+        hush.LocalDP(1.0).shuffled(people=1000).group(2).evidence(Neighbours.of(1, 1)).require()
 
 
 def test_a_stronger_clone_for_any_randomizer() -> None:

@@ -16,7 +16,7 @@ from hypothesis import strategies as st
 
 import hush
 from hush import Mechanism, Poisson, Relation
-from hush.mechanisms.mechanism import NONE, exactly
+from hush.mechanisms.neighbours import Neighbours
 from tests.strategies import LAWS
 
 GRID = np.linspace(-14.0, 14.0, 28_001)
@@ -57,7 +57,7 @@ def leaf(noise: str, scale: float) -> Mechanism:
 
 def above(mechanism: Mechanism, removed: int, added: int, epsilon: float) -> float:
     """The pair's certified delta for so many records removed and added."""
-    pair = mechanism.pair(exactly(removed) if removed else NONE, exactly(added) if added else NONE)
+    pair = mechanism.evidence(Neighbours.of(removed, added)).pair
     return math.exp(pair.log_delta(epsilon, 1e-9)[1])
 
 

@@ -15,12 +15,13 @@ import pytest
 
 import hush
 from hush import Relation
-from hush.curves.pairs.envelope import Largest
 from hush.curves.pairs.finite import FinitePair
 from hush.curves.pairs.pair import Pair
+from hush.curves.pairs.pointwise import Largest
 from hush.curves.pairs.product import Product
 from hush.mechanisms.leaf import Leaf
-from hush.mechanisms.mechanism import NONE, Step, exactly
+from hush.mechanisms.neighbours import ADDED, REMOVED, REPLACED, Neighbours
+from hush.mechanisms.traits import Step
 
 Sample = tuple[int, int]
 """How many ones and zeros."""
@@ -107,8 +108,7 @@ def law_of(table: Table, samples: dict[Sample, float]) -> np.ndarray:
 
 def check(mechanism: hush.Mechanism, laws: list[np.ndarray], step: int, slack: float) -> None:
     """For datasets that differ in `step` replaced records, alone and twice."""
-    records = exactly(step)
-    pair = mechanism.pair(records, records)
+    pair = mechanism.evidence(Neighbours.of(step, step)).pair
     once = {epsilon: math.exp(pair.log_delta(epsilon)[1]) for epsilon in EPSILONS}
     composition = Product.of([(pair, 2)])
     twice = {epsilon: math.exp(composition.log_delta(epsilon)[1]) for epsilon in (0.0, 0.2)}
@@ -165,7 +165,7 @@ def test_revealed(name: str) -> None:
     weights = scheme.takes(1)
     for epsilon in (0.1, 0.5, 0.9):
         truth = sum(w * max(0.0, -math.expm1((epsilon - k) / 2)) for k, w in enumerate(weights))
-        assert mechanism.pair(exactly(1), exactly(1)).log_delta(epsilon)[1] == pytest.approx(math.log(truth), rel=1e-12)
+        assert mechanism.evidence(REPLACED).pair.log_delta(epsilon)[1] == pytest.approx(math.log(truth), rel=1e-12)
         assert mechanism.log_delta(epsilon=epsilon).lower <= math.log(truth) + 1e-12
 
 
@@ -185,16 +185,16 @@ def test_shuffled_batches(seed: int, steps: int) -> None:
             laws.append(law)
         return np.mean(laws, axis=0)
 
-    pair = table.on(hush.ShuffledBatches(steps)).pair(exactly(1), exactly(1))
+    pair = table.on(hush.ShuffledBatches(steps)).evidence(REPLACED).pair
     for epsilon in EPSILONS:
         assert stick(epoch(one), epoch(zero), epsilon) <= math.exp(pair.log_delta(epsilon)[1]) * (1 + 1e-12) + 1e-15
     # the attack that looks at the loudest batch finds no more than there is to find
     direct = FinitePair.of(one, zero)
     shuffled = hush.FromPair(direct, direct.swap()).on(hush.ShuffledBatches(steps))
-    for removed, added, p, q in ((exactly(1), NONE, one, zero), (NONE, exactly(1), zero, one)):
+    for neighbours, p, q in ((REMOVED, one, zero), (ADDED, zero, one)):
         for epsilon in EPSILONS:
             truth = stick(epoch(p), epoch(q), epsilon)
-            for found in shuffled.attained(removed, added, False):
+            for found in shuffled.evidence(neighbours).attained(False):
                 assert math.exp(found.log_delta(epsilon)[0]) <= truth * (1 + 1e-12)
                 least = stick(composed(epoch(p), 2), composed(epoch(q), 2), epsilon)
                 assert math.exp(Product.of([(found, 2)]).log_delta(epsilon)[0]) <= least * (1 + 1e-9)

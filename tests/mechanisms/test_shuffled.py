@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import math
+from decimal import Context, Decimal
+from fractions import Fraction
 from itertools import pairwise
 
 import numpy as np
@@ -11,6 +13,8 @@ import pytest
 import hush
 from hush.curves.theorems.shuffling.multiset import blanket_of_mass, blanket_of_response, clone, stronger_clone
 from hush.curves.theorems.shuffling.shuffled import HoeffdingBlanket, bit_pair, clone_closed_form
+from hush.mechanisms.local.randomizer import SURE
+from hush.mechanisms.local.reports import report_grid
 
 RANDOMIZERS = [
     hush.LocalDP(1.0),
@@ -123,7 +127,7 @@ def test_quick_at_any_number_of_people() -> None:
 
 
 def test_frequencies_are_unbiased_with_the_stated_error() -> None:
-    rng = np.random.default_rng(7)
+    rng, source = np.random.default_rng(7), hush.SeededSource(7)
     values = rng.choice(5, size=40_000, p=[0.5, 0.3, 0.15, 0.05, 0.0])
     truth = np.bincount(values, minlength=5) / len(values)
     for randomizer in (
@@ -132,31 +136,85 @@ def test_frequencies_are_unbiased_with_the_stated_error() -> None:
         hush.UnaryEncoding(epsilon=1.0, choices=5, optimised=False),
     ):
         error = randomizer.standard_error(len(values))
-        estimates = np.array([randomizer.frequencies(randomizer.encode(values, rng)) for _ in range(30)])
+        estimates = np.array([randomizer.frequencies(randomizer.encode(values, source)) for _ in range(30)])
         assert np.all(np.abs(estimates.mean(axis=0) - truth) < 6 * error / math.sqrt(30))
         assert 0.7 * error < estimates[:, 4].std() < 1.4 * error
 
 
 def test_numbers_are_unbiased_with_the_stated_error() -> None:
-    rng = np.random.default_rng(8)
-    values = rng.random(20_000)
+    values, source = np.random.default_rng(8).random(20_000), hush.SeededSource(8)
     for randomizer in (hush.LaplaceReport(1.5), hush.GaussianReport(1.5)):
-        found = [randomizer.mean(randomizer.encode(values, rng)) - values.mean() for _ in range(60)]
+        found = [randomizer.mean(randomizer.encode(values, source)) - values.mean() for _ in range(60)]
         assert abs(np.mean(found)) < 5 * randomizer.standard_error(len(values)) / math.sqrt(60)
         assert 0.7 < np.std(found) / randomizer.standard_error(len(values)) < 1.4
 
 
 def test_reports_have_the_law_that_the_theorem_assumes() -> None:
-    rng = np.random.default_rng(9)
+    source = hush.SeededSource(9)
     kary = hush.KaryResponse(epsilon=1.0, choices=4)
-    counts = np.bincount(kary.encode(np.full(50_000, 2), rng), minlength=4)
+    counts = np.bincount(kary.encode(np.full(50_000, 2), source), minlength=4)
     expected = 50_000 * kary.table()[2]
     assert ((counts - expected) ** 2 / expected).sum() < 25  # chi-squared, 3 degrees of freedom
     unary = hush.UnaryEncoding(epsilon=1.0, choices=3)
-    bits = unary.encode(np.full(50_000, 1), rng)
+    bits = unary.encode(np.full(50_000, 1), source)
     expected = np.array([unary.flip, unary.keep, unary.flip])
     assert np.all(np.abs(bits.mean(axis=0) - expected) < 5 * np.sqrt(expected / 50_000))
     assert abs(np.corrcoef(bits.T)[0, 1]) < 0.03
+
+
+@pytest.mark.parametrize(
+    ("randomizer", "values"),
+    [
+        (hush.KaryResponse(epsilon=1.0, choices=4), np.array([0, 3], dtype=np.uint64)),
+        (hush.UnaryEncoding(epsilon=1.0, choices=4), [0, 3]),
+        (hush.UnaryEncoding(epsilon=1.0, choices=4, optimised=False), [0, 3]),
+        (hush.LaplaceReport(1.0), [0.0, 1.0]),
+        (hush.GaussianReport(1.0), [0.0, 1.0]),
+    ],
+    ids=str,
+)
+def test_reports_are_secret_unless_seeded(randomizer, values) -> None:
+    first, second = (randomizer.encode(np.tile(values, 100)) for _ in range(2))
+    assert not np.array_equal(first, second)
+    assert np.array_equal(*(randomizer.encode(values, hush.SeededSource(1)) for _ in range(2)))
+    with pytest.raises(hush.InvalidParameter, match="hush.Source"):
+        randomizer.encode(values, np.random.default_rng(1))
+
+
+@pytest.mark.parametrize("make", [hush.LaplaceReport, hush.GaussianReport])
+@pytest.mark.parametrize("scale", [0.1, 1.0, 37.5, 1e4])
+def test_noisy_numbers_of_any_value_lie_on_one_grid(make, scale: float) -> None:
+    """Else the low bits of a report would tell the number; and 0 and 1 must be as far apart as was accounted for."""
+    grid = report_grid(scale)
+    reports = make(scale).encode([0.0, 1 / 3, 0.5, math.nextafter(1, 0), 1.0] * 100, hush.SeededSource(1))
+    assert np.array_equal(reports / float(grid.step), np.rint(reports / float(grid.step)))
+    same = [make(scale).encode([value], hush.SeededSource(2))[0] for value in (0.0, 1.0)]
+    assert same[1] - same[0] == 1.0
+
+
+@pytest.mark.parametrize("choices", [2, 3, 1000])
+@pytest.mark.parametrize("epsilon", [1e-4, 1.0, 30.0])
+def test_lies_are_as_frequent_as_epsilon_needs_or_more(epsilon: float, choices: int) -> None:
+    """The chance that the coins have, as a fraction, against the exact one; at epsilon 30 the own chance is 1 - 1e-13."""
+    kary = hush.KaryResponse(epsilon=epsilon, choices=choices)
+    lie = Fraction(min((choices - 1) * kary.other * SURE, 1.0))
+    most = Fraction(Context(prec=50).exp(Decimal(epsilon)))
+    assert (1 - lie) * (choices - 1) / lie <= most
+    for optimised in (True, False):
+        unary = hush.UnaryEncoding(epsilon=epsilon, choices=choices, optimised=optimised)
+        flip = Fraction(unary.flip * SURE)
+        turn = Fraction(1, 2) if optimised else flip
+        assert (1 - turn) * (1 - flip) / (turn * flip) <= most
+
+
+def test_messages_say_nothing_of_a_value() -> None:
+    for attempt in (
+        lambda: hush.KaryResponse(epsilon=1.0, choices=3).encode([0, 4711]),
+        lambda: hush.LaplaceReport(1.0).encode([0.5, 4711.0]),
+    ):
+        with pytest.raises(hush.InvalidParameter) as told:
+            attempt()
+        assert "4711" not in str(told.value)
 
 
 @pytest.mark.parametrize(
@@ -178,9 +236,9 @@ def test_reports_have_the_law_that_the_theorem_assumes() -> None:
         (lambda: hush.LocalDP(1.0).shuffled(people=2.5), "people"),
         (lambda: hush.LocalDP(1.0).shuffled(people=True), "people"),
         (lambda: hush.Shuffled(hush.Laplace(1.0), 100), "local randomizer"),
-        (lambda: hush.KaryResponse(epsilon=1.0, choices=3).encode([0, 3], np.random.default_rng()), "whole numbers"),
+        (lambda: hush.KaryResponse(epsilon=1.0, choices=3).encode([0, 3]), "whole numbers"),
         (lambda: hush.KaryResponse(epsilon=1.0, choices=3).frequencies([0.5]), "whole numbers"),
-        (lambda: hush.LaplaceReport(1.0).encode([2.0], np.random.default_rng()), "from 0 to 1"),
+        (lambda: hush.LaplaceReport(1.0).encode([2.0]), "from 0 to 1"),
         (lambda: hush.UnaryEncoding(epsilon=1.0, choices=3).frequencies([[0, 1]]), "rows of 3 bits"),
         (lambda: hush.LocalDP(1.0).then(hush.Laplace(1.0)), "relation"),
     ],

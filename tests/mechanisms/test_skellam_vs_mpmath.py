@@ -10,6 +10,7 @@ import pytest
 
 import hush
 from hush.curves.renyi.families import skellam_vector
+from hush.mechanisms.neighbours import ADDED, REMOVED
 from hush.numerics.special.skellam_law import log_masses, log_ratios
 
 CASES = [(0.05, 1), (1.0, 1), (1.0, 3), (7.5, 2), (200.0, 5)]
@@ -82,18 +83,17 @@ def test_deltas_beyond_the_table_have_no_lower_bound() -> None:
 def test_sampled_in_both_directions(rate: float) -> None:
     """Adding a record on a sample has losses of at most -log(1 - rate), reached where the table ends."""
     step = hush.Skellam(3.0, 2).on(hush.Poisson(rate=rate))
-    one, none = (0.0, 1.0), (1.0,)
     with mpmath.mp.workdps(40):
         p, q = masses(3.0, 2)
         mixed = [(1 - rate) * b + rate * a for a, b in zip(p, q, strict=True)]
         for epsilon in (0.0, 0.3, 0.9 * -math.log1p(-rate), 0.999 * -math.log1p(-rate)):
-            for above, below, removed, added in ((mixed, q, one, none), (q, mixed, none, one)):
+            for above, below, neighbours in ((mixed, q, REMOVED), (q, mixed, ADDED)):
                 excess = [a - mpmath.exp(epsilon) * b for a, b in zip(above, below, strict=True)]
                 total = mpmath.fsum(e for e in excess if e > 0)
-                low, high = step.pair(removed, added).log_delta(epsilon)
+                low, high = step.evidence(neighbours).pair.log_delta(epsilon)
                 truth = float(mpmath.log(total)) if total > 0 else -math.inf
                 assert low - 1e-9 <= truth <= high + 1e-9 or max(low, truth) < math.log(1e-270)
-                assert step.pair(removed, added).cut
+                assert step.evidence(neighbours).pair.cut
 
 
 @pytest.mark.parametrize("delta", [1e-272, 1e-289, 1e-291, 1e-300, 0.0])

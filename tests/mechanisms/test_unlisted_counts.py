@@ -11,8 +11,8 @@ import pytest
 
 import hush
 from hush import Gaussian, Poisson, Relation, Revealed, UnequalPoisson, WithoutReplacement, WithReplacement
-from hush.mechanisms.mechanism import NONE, exactly
-from hush.mechanisms.schemes.scheme import OneSample
+from hush.mechanisms.neighbours import REMOVED, REPLACED
+from hush.mechanisms.schemes.one_sample import OneSample
 
 REPLACE = Relation.REPLACE
 
@@ -85,11 +85,11 @@ def test_more_draws_than_are_listed_count_as_all_at_once() -> None:
 
 def test_secret_samples_of_groups() -> None:
     """Sum w_k N(k) against N(0), which a query attains: its second moment is the sum of w_i w_j e^{ij}."""
-    for name, pair in (("Poisson", (exactly(1), NONE)), ("without replacement", (exactly(1), exactly(1)))):
+    for name, neighbours in (("Poisson", REMOVED), ("without replacement", REPLACED)):
         scheme, records, truth = TRUTH[name]
         moment = mp.fsum(a * b * mp.exp(i * j) for i, a in enumerate(truth) for j, b in enumerate(truth))
         relation = Relation.ADD_REMOVE if name == "Poisson" else REPLACE
-        found = Gaussian(1.0, relation).on(scheme).group(records).curve(*pair)(2.0)
+        found = Gaussian(1.0, relation).on(scheme).group(records).evidence(neighbours).curve(2.0)
         assert found >= float(mp.log(moment)) * (1 - 1e-12)
 
 
@@ -138,7 +138,7 @@ def test_likened_pairs_of_nested_samples(outer: str) -> None:
     inner = Gaussian(0.5, REPLACE).on(WithoutReplacement(2, 5))
     scheme = NESTED[outer]
     missed = scheme.takes(1)[0]
-    found = inner.on(scheme).likened(1, False)
+    found = inner.on(scheme).special.likened(1, False)
     assert found
     for pair in found:
         assert math.exp(pair.swap().log_delta(-math.log(missed) + 1e-9)[1]) <= 1e-12

@@ -37,7 +37,7 @@ NAMED = [hush.KaryResponse(epsilon=1.0), hush.LocalDP(1.0), hush.GaussianReport(
 def test_another_number_of_records_is_refused(mechanism: hush.Mechanism, wrap) -> None:
     """A promise for many people, on a sample of few, would be far too small."""
     whole = wrap(mechanism)
-    assert whole.populations == {10}
+    assert whole.scope.populations == {10}
     for scheme in (WithoutReplacement(5, 100), WithReplacement(11, 100), WithoutReplacement(100, 100)):
         with pytest.raises(hush.InvalidParameter, match="as many records as it draws"):
             whole.on(scheme)
@@ -45,9 +45,9 @@ def test_another_number_of_records_is_refused(mechanism: hush.Mechanism, wrap) -
         with pytest.raises(hush.InvalidParameter, match="any number of records"):
             whole.on(scheme)
     assert whole.on(Poisson(rate=1)) == whole
-    if not whole.no_secret_sample:
-        assert whole.on(WithoutReplacement(10, 100)).populations == {100}
-    assert whole.on(ShuffledBatches(4)).populations == {40}
+    if not whole.scope.no_secret_sample:
+        assert whole.on(WithoutReplacement(10, 100)).scope.populations == {100}
+    assert whole.on(ShuffledBatches(4)).scope.populations == {40}
 
 
 @pytest.mark.parametrize("mechanism", IN_ORDER, ids=str)

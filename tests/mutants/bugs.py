@@ -15,6 +15,7 @@ import pytest
 import hush
 from hush import releases
 from hush.auditing import Claim, distinguish, one_run, simulated
+from hush.mechanisms.neighbours import Neighbours
 
 REPLACE = hush.Relation.REPLACE
 Patch = pytest.MonkeyPatch
@@ -100,12 +101,10 @@ def audit_of_ties() -> None:
 
 def one_direction(patch: Patch) -> None:
     patch.setattr(
-        hush.Mechanism, "neighbours", lambda self: [(n, _all(r), _all(a)) for n, r, a in self.relation.directions[-1:]]
+        hush.Mechanism,
+        "directions",
+        lambda self: [(n, Neighbours.of(r, a)) for n, r, a in self.relation.directions[-1:]],
     )
-
-
-def _all(records: int) -> tuple[float, ...]:
-    return (0.0,) * records + (1.0,)
 
 
 def plain_laplace(order: float) -> float:
@@ -126,7 +125,7 @@ def no_number_passes(patch: Patch) -> None:
 
 
 def count_ignored(patch: Patch) -> None:
-    patch.setattr(hush.Repeat, "pair", lambda self, removed, added: self.inner.pair(removed, added))
+    patch.setattr(hush.Repeat, "knows", lambda self, neighbours: self.inner.evidence(neighbours))
 
 
 def thinned(change: Callable[[float], float]) -> Callable[[Patch], None]:
@@ -150,15 +149,10 @@ def group_as_one(patch: Patch) -> None:
 
 
 def shuffled_as_poisson(patch: Patch) -> None:
-    def wrong(self: hush.ShuffledBatches, inner: hush.Mechanism, removed: Any, added: Any) -> Any:
-        return inner.on(hush.Poisson(rate=1 / self.steps)).repeat(self.steps).pair(removed, added)
+    def wrong(self: hush.ShuffledBatches, inner: hush.Mechanism, neighbours: Any) -> Any:
+        return inner.on(hush.Poisson(rate=1 / self.steps)).repeat(self.steps).evidence(neighbours)
 
-    patch.setattr(hush.ShuffledBatches, "pair", wrong)
-    patch.setattr(
-        hush.ShuffledBatches,
-        "attained",
-        lambda self, inner, removed, added, alone: (wrong(self, inner, removed, added),),
-    )
+    patch.setattr(hush.ShuffledBatches, "evidence", wrong)
 
 
 def replacement_as_removal(patch: Patch) -> None:
@@ -169,10 +163,7 @@ def replacement_as_removal(patch: Patch) -> None:
 
 def group_ignored(patch: Patch) -> None:
     one = lambda counts: counts if len(counts) == 1 else (0.0, 1.0)  # noqa: E731
-    patch.setattr(
-        hush.Group, "neighbours", lambda self: [(n, one(_all(r)), one(_all(a))) for n, r, a in self.relation.directions]
-    )
-    patch.setattr(hush.Group, "pair", lambda self, removed, added: self.inner.pair(one(removed), one(added)))
+    patch.setattr(hush.Group, "knows", lambda self, neighbours: self.inner.evidence(neighbours.thin(one)))
 
 
 def gaussian_half(patch: Patch) -> None:
@@ -185,7 +176,7 @@ def gaussian_half(patch: Patch) -> None:
 
 def response_half(patch: Patch) -> None:
     at = hush.RandomizedResponse.at
-    half = lambda self: hush.RandomizedResponse(epsilon=self.epsilon_ / 2, choices=self.choices, relation=self.relation)  # noqa: E731
+    half = lambda self: hush.RandomizedResponse(epsilon=self.epsilon / 2, choices=self.choices, relation=self.relation)  # noqa: E731
     patch.setattr(hush.RandomizedResponse, "at", lambda self, r, a: at(half(self), r, a))
 
 
@@ -241,7 +232,7 @@ def sensitivity_over(divisor: int, kind: type) -> Callable[[Patch], None]:
 
 def float_noise(patch: Patch) -> None:
     """Laplace noise made of floats, added in floats."""
-    from hush.auditing.simulation import laplace
+    from hush.randomness.float_noise import laplace
     from hush.releases.noise import noisy_query
 
     exact = noisy_query.add_laplace
@@ -300,15 +291,15 @@ def quantile_too_sharp(patch: Patch) -> None:
 def no_clipping(patch: Patch) -> None:
     import torch
 
-    from hush.learning.dpsgd.clipping import Flat
+    from hush.learning.per_example.clipping import Flat
 
     patch.setattr(Flat, "factors", lambda self, squares, max_norm, share: torch.full_like(squares, share))
 
 
 def clipping_after_averaging(patch: Patch) -> None:
-    from hush.learning.per_example.clipped_sum import Watched
+    from hush.learning.per_example.clipped_sum import CheckedModel
 
-    add = Watched.add_clipped
+    add = CheckedModel.add_clipped
 
     def wrong(self: Any, named: Any, batch: Any, max_norm: float, clipping: Any, share: float = 1.0) -> None:
         add(self, named, batch, 1e9, clipping, share)
@@ -316,20 +307,20 @@ def clipping_after_averaging(patch: Patch) -> None:
         for part in named.values():
             part.mul_(min(1.0, max_norm / norm) if norm else 1.0)
 
-    patch.setattr(Watched, "add_clipped", wrong)
+    patch.setattr(CheckedModel, "add_clipped", wrong)
 
 
 def tied_weights_apart(patch: Patch) -> None:
     """Layers that share weights, their norms taken apart; the check on random rows switched off with it."""
-    from hush.learning.per_example import clipped_sum
+    from hush.learning.per_example import clipped_sum, ways
 
     patch.setattr(clipped_sum, "grouped", lambda units: [[unit] for unit in units])
-    patch.setattr(clipped_sum, "_agrees", lambda probe, units, alone, loop: None if loop else 1000)
+    patch.setattr(ways, "has_norms_and_sums", lambda probe, parts, alone: True)
 
 
 def norm_of_each_layer(patch: Patch) -> None:
     """Each layer clipped to the whole norm."""
-    from hush.learning.dpsgd.clipping import Flat
+    from hush.learning.per_example.clipping import Flat
 
     patch.setattr(
         Flat, "factors", lambda self, squares, max_norm, share: squares.rsqrt().mul(max_norm).clamp_max(1) * share
@@ -365,7 +356,7 @@ def noise_of_the_mean(patch: Patch) -> None:
 
 def drawn_batch_normalises(patch: Patch) -> None:
     """The noisy sum divided by the number of rows that were drawn, which is secret."""
-    from hush.learning.dpsgd.fit import PrivateGradient
+    from hush.learning.dpsgd.private_gradient import PrivateGradient
     from hush.learning.per_example.batch import size_of
 
     call = PrivateGradient.__call__
@@ -380,7 +371,7 @@ def drawn_batch_normalises(patch: Patch) -> None:
 
 def empty_batch_skipped(patch: Patch) -> None:
     """A batch without rows leaves no noise behind: that it was empty shows."""
-    from hush.learning.dpsgd.fit import PrivateGradient
+    from hush.learning.dpsgd.private_gradient import PrivateGradient
     from hush.learning.per_example.batch import size_of
 
     call = PrivateGradient.__call__
@@ -412,20 +403,23 @@ def ties_in_order_of_the_file(patch: Patch) -> None:
 def delta_of_one_run_forgotten(patch: Patch) -> None:
     from hush.auditing.canaries import chances_of_guesses
 
-    chance = chances_of_guesses.chance_of
-    patch.setattr(chances_of_guesses, "chance_of", lambda *a, epsilon, delta: chance(*a, epsilon=epsilon, delta=0.0))
+    chance = chances_of_guesses.chance_of_right
+    patch.setattr(
+        chances_of_guesses, "chance_of_right", lambda *a, epsilon, delta: chance(*a, epsilon=epsilon, delta=0.0)
+    )
 
 
 def delta_of_all_numbers_forgotten(patch: Patch) -> None:
-    patch.setattr("hush.auditing.canaries.random_walk.GuessWalk.leak", lambda self, epsilon: 0.0)
+    patch.setattr("hush.auditing.canaries.random_walk.WalkTest.leak", lambda self, epsilon: 0.0)
 
 
 def numbers_of_guesses_not_paid_for(patch: Patch) -> None:
     """Only the number that says most is counted, as if it had been the only one."""
-    walk = import_module("hush.auditing.canaries.random_walk").GuessWalk
+    walk = import_module("hush.auditing.canaries.random_walk").WalkTest
     patch.setattr(walk, "chance", lambda self, wrong, low, high: float(np.min(self.local(wrong, high))))
 
 
 def message_passes(patch: Patch) -> None:
     """What a library says of a record is told as it is."""
-    patch.setattr("hush.releases.tables.readers.sealed", lambda action, **told: action())
+    for module in ("reader", "opening"):
+        patch.setattr(f"hush.releases.tables.{module}.sealed", lambda action, **told: action())

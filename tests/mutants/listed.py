@@ -8,7 +8,7 @@ from tests.mutants import bugs
 from tests.mutants.bugs import REPLACE, Mutant, audit_of, audit_of_release
 
 GOLDEN = "tests.golden.test_published_numbers"
-CLIPPED = "tests.learning.test_clipped_sums_vs_plain_gradients"
+CLIPPED = "tests.learning.per_example.test_clipped_sums_vs_plain_gradients"
 
 
 def published() -> None:
@@ -162,19 +162,19 @@ MUTANTS = [
     Mutant(
         "normalising by the drawn batch",
         bugs.drawn_batch_normalises,
-        "tests.learning.test_training_vs_accountant:test_secure_noise_lies_on_a_grid_around_the_sum",
+        "tests.learning.dpsgd.test_training_vs_accountant:test_secure_noise_lies_on_a_grid_around_the_sum",
         needs="torch",
     ),
     Mutant(
         "an empty batch skipped",
         bugs.empty_batch_skipped,
-        "tests.learning.test_training_vs_accountant:test_empty_batches_are_noised_steps",
+        "tests.learning.dpsgd.test_training_vs_accountant:test_empty_batches_are_noised_steps",
         needs="torch",
     ),
     Mutant(
         "a buffer that passes",
         bugs.buffers_of_the_state_alone,
-        "tests.learning.test_what_a_model_keeps:test_a_model_that_keeps_something_is_refused",
+        "tests.learning.model_state.test_what_a_model_keeps:test_a_model_that_keeps_something_is_refused",
         ("non-persistent buffer",),
         needs="torch",
     ),

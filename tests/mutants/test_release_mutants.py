@@ -10,7 +10,7 @@ import pytest
 
 import hush
 from hush import releases
-from hush.mechanisms.combinators.compose import Sequence
+from hush.mechanisms.combinators.one_after_another import Sequence
 from hush.releases.noise.exact_sums import SumGrid
 from hush.releases.noise.noisy_query import NoisyQuery
 from hush.releases.sample import Sample

@@ -8,9 +8,10 @@ import mpmath as mp
 import numpy as np
 import pytest
 
-from hush.curves.pairs.normal import NormalPair, gaussian_log_delta
+from hush.curves.pairs.normal import NormalPair
 from hush.numerics.engines import contour
 from hush.numerics.engines.saddle import Orders
+from hush.numerics.special.gaussian_profile import gaussian_log_delta
 from tests.numerics.precise import DIGITS, inverted, normal_moment
 
 TIMES = 50

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import itertools
 import math
 
 import numpy as np
@@ -14,19 +13,9 @@ from hush import Gaussian, Poisson
 from hush.curves.pairs.finite import FinitePair
 from hush.curves.pairs.normal import NormalPair
 from hush.curves.pairs.product import Product
-from hush.curves.pairs.routes import DirectRoute, _source
+from hush.curves.pairs.routes import DirectRoute, loss_source
 from hush.numerics.engines.direct import direct_bracket
-
-
-def enumerated(tables: list[tuple[np.ndarray, np.ndarray]], epsilon: float) -> float:
-    """delta of the product of tables of (P, Q), outcome by outcome."""
-    total = 0.0
-    for outcome in itertools.product(*(range(len(p)) for p, _ in tables)):
-        p = math.prod(t[0][k] for t, k in zip(tables, outcome, strict=True))
-        q = math.prod(t[1][k] for t, k in zip(tables, outcome, strict=True))
-        total += max(p - math.exp(epsilon) * q, 0.0)
-    return total
-
+from tests.numerics.enumeration import enumerated
 
 weights = st.lists(st.floats(1e-9, 1.0), min_size=4, max_size=4)
 
@@ -36,7 +25,7 @@ weights = st.lists(st.floats(1e-9, 1.0), min_size=4, max_size=4)
 def test_tables(above: list[float], below: list[float], times: int, epsilon: float) -> None:
     p, q = np.array(above) / sum(above), np.array(below) / sum(below)
     truth = enumerated([(p, q)] * times, epsilon)
-    source = _source(FinitePair.of(p, q), times)
+    source = loss_source(FinitePair.of(p, q), times)
     for ceiling in (math.inf, epsilon, epsilon + 0.1):
         low, high = direct_bracket([source], 400, -690.0, ceiling).log_delta(epsilon)
         assert math.exp(low) <= truth * (1 + 1e-9) + 1e-15, ceiling
@@ -57,7 +46,7 @@ def test_rare_large_losses(times: int, rate: float) -> None:
         if times == 2:
             inner = np.array([math.exp(pair.log_delta(epsilon - one)[1]) for one in loss[::4]])
             truth = float(np.sum((below * np.exp(loss))[::4] * inner) * 4)
-        low, high = direct_bracket([_source(pair, times)], 3000, -690.0, epsilon).log_delta(epsilon)
+        low, high = direct_bracket([loss_source(pair, times)], 3000, -690.0, epsilon).log_delta(epsilon)
         assert math.exp(low) * (1 - 3e-5) <= truth <= math.exp(high) * (1 + 3e-5)  # the quadrature has a kink
         assert high - low < 1e-3
 

@@ -10,9 +10,10 @@ import pytest
 from hush.curves.pairs.finite import FinitePair, stated_points
 from hush.curves.pairs.normal import NormalPair
 from hush.curves.pairs.pair import Pair
-from hush.curves.pairs.routes import _source
+from hush.curves.pairs.routes import loss_source
 from hush.curves.pairs.segment import SegmentPair
-from hush.numerics.engines.grid import LatticeLaw, bracket, discretise, support
+from hush.numerics.engines.grid import bracket
+from hush.numerics.engines.loss_lattice import LatticeLaw, discretise, support
 
 GAUSS = NormalPair.shifted(1.0)
 
@@ -52,7 +53,7 @@ def exact(pair: Pair, epsilon: float) -> tuple[float, float]:
 @pytest.mark.parametrize("name", PAIRS)
 def test_profile_is_between(name: str, step: float) -> None:
     pair = PAIRS[name]
-    source = _source(pair, 1)
+    source = loss_source(pair, 1)
     upper, lower = discretise(source, step, *support(source, -40.0))
     for epsilon in EPSILONS:
         low, high = exact(pair, epsilon)
@@ -63,7 +64,7 @@ def test_profile_is_between(name: str, step: float) -> None:
 
 @pytest.mark.parametrize("name", PAIRS)
 def test_masses_are_a_law(name: str) -> None:
-    source = _source(PAIRS[name], 1)
+    source = loss_source(PAIRS[name], 1)
     for law in discretise(source, 0.05, *support(source, -40.0)):
         assert np.all(law.mass >= 0)
         assert 0 <= law.at_infinity <= 1
@@ -74,7 +75,7 @@ def test_masses_are_a_law(name: str) -> None:
 @pytest.mark.parametrize("name", ["gaussian, remove", "gaussian, add", "laplace", "range"])
 def test_second_order_in_the_step(name: str) -> None:
     """Half the step, a quarter of the gap; a plain rounding would only halve it."""
-    source = _source(PAIRS[name], 1)
+    source = loss_source(PAIRS[name], 1)
     ends = support(source, -40.0)
     gaps = []
     for step in (0.04, 0.02, 0.01):
@@ -86,7 +87,7 @@ def test_second_order_in_the_step(name: str) -> None:
 @pytest.mark.parametrize("name", ["gaussian", "gaussian, remove", "gaussian, add", "laplace", "table", "range"])
 def test_composed_once_is_the_profile(name: str) -> None:
     pair = PAIRS[name]
-    found = bracket([_source(pair, 1)], 1 << 12, 1.0, -40.0)
+    found = bracket([loss_source(pair, 1)], 1 << 12, 1.0, -40.0)
     for epsilon in (0.0, 0.3, 0.9):
         low, high = found.log_delta(epsilon)
         truth = pair.log_delta(epsilon, 1e-12)
@@ -101,7 +102,7 @@ def test_composed_once_is_the_profile(name: str) -> None:
 def test_composed_gaussians_vs_closed_form(times: int, tilt: float) -> None:
     """Whatever the tilt, good or bad, the interval holds the truth: Dong, Roth, Su 2022, Cor. 3.3."""
     pair = NormalPair.shifted(1.0 / math.sqrt(times))
-    found = bracket([_source(pair, times)], 1 << 13, tilt, -60.0)
+    found = bracket([loss_source(pair, times)], 1 << 13, tilt, -60.0)
     for epsilon in (0.0, 1.0, 3.0, 6.0):
         low, high = found.log_delta(epsilon)
         truth = NormalPair.shifted(1.0).log_delta(epsilon)

@@ -9,7 +9,7 @@ import numpy as np
 import pytest
 
 from hush.numerics.laws.half_normals import HalfNormals
-from hush.numerics.laws.law import UNIT
+from hush.numerics.rounding import UNIT
 
 DIGITS = 18
 

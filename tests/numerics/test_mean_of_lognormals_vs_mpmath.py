@@ -8,11 +8,11 @@ import mpmath as mp
 import numpy as np
 import pytest
 
-from hush.curves.pairs.normal import gaussian_log_delta
 from hush.numerics.lognormal_mean.inversion import _across, _beside, out_of_the_money
 from hush.numerics.lognormal_mean.moments import log_negative_moment, log_whole_moments, moment_error
 from hush.numerics.lognormal_mean.transform import LognormalMean, second_order
 from hush.numerics.lognormal_mean.upper_tail import log_jump
+from hush.numerics.special.gaussian_profile import gaussian_log_delta
 
 LAWS = [(1.0, 2), (1.0, 100), (2.0, 1000), (0.5, 10_000), (0.2, 100), (0.05, 100), (1 / 0.3, 50), (1.0, 10**6)]
 PLACES = [0.5, 1 + 3j, 6j, -1 + 2j]

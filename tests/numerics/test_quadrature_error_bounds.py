@@ -10,8 +10,9 @@ import pytest
 
 from hush.curves.pairs.normal import NormalPair
 from hush.numerics.laws.exponentials import Exponentials
-from hush.numerics.laws.law import UNIT, Law, Nodes
+from hush.numerics.laws.law import Law, Nodes
 from hush.numerics.laws.normals import Normals
+from hush.numerics.rounding import UNIT
 from tests.numerics.precise import DIGITS, normal_moment, segment_moment
 
 NORMALS = {

@@ -80,10 +80,10 @@ def test_other_mechanisms_are_refused() -> None:
 @pytest.mark.parametrize(
     ("words", "kind"),
     [
-        (["--records", "100", "--steps", "5000", "--diameter", "1"], "noisy_gradient_descent"),
-        (["--batches", "10", "--batch-size", "50", "--epochs", "3"], "cyclic_gradient_descent"),
-        (["--records", "100"], "one_pass_gradient_descent"),
-        (["--records", "100", "--random-stop"], "random_stop"),
+        (["--records", "100", "--steps", "5000", "--diameter", "1"], "NoisyGradientDescent"),
+        (["--batches", "10", "--batch-size", "50", "--epochs", "3"], "CyclicGradientDescent"),
+        (["--records", "100"], "OnePassGradientDescent"),
+        (["--records", "100", "--random-stop"], "RandomStop"),
     ],
 )
 def test_command_line(capsys: pytest.CaptureFixture[str], words: list[str], kind: str) -> None:

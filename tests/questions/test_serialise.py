@@ -5,16 +5,23 @@ from __future__ import annotations
 import inspect
 import json
 import math
+from dataclasses import dataclass, field, replace
+from enum import Enum
 
+import numpy as np
 import pytest
 from hypothesis import given
 
 import hush
-from hush import InvalidParameter, Mechanism, NotCovered, Relation, from_json, to_json
+from hush import InvalidParameter, Mechanism, NotCovered, Relation, from_json, tabulated, to_json
 from hush.curves.pairs.finite import FinitePair
 from hush.curves.pairs.normal import NormalPair
+from hush.curves.pairs.pair import Pair
+from hush.mechanisms.description import public
+from hush.mechanisms.leaf import Leaf
 from hush.mechanisms.schemes.scheme import Scheme
-from hush.questions.json.mechanisms import KINDS, SCHEMES, tabulated
+from hush.mechanisms.traits import Step
+from hush.questions.json.codec import decode, encode
 from hush.questions.json.strict import LONGEST
 from tests.strategies import LAWS, any_expression
 
@@ -23,67 +30,66 @@ STEP = hush.Gaussian(1.0).on(hush.Poisson(rate=0.01))
 LOSS = hush.ConvexLoss(smoothness=2.0, strong_convexity=0.1, sensitivity=1 / 3)
 PASS = hush.OnePassGradientDescent(loss=LOSS, records=10**12, noise=0.1, step_size=1.0)
 
-EACH: dict[str, Mechanism] = {
-    "gaussian": hush.Gaussian(0.1 + 0.2),
-    "laplace": hush.Laplace(math.pi, Relation.REPLACE),
-    "discrete_gaussian": hush.DiscreteGaussian(1.5, 3),
-    "discrete_laplace": hush.DiscreteLaplace(1.5, 3),
-    "randomized_response": hush.RandomizedResponse(truth_probability=0.9, choices=7, relation=Relation.REPLACE),
-    "exponential": hush.Exponential(1 / 3),
-    "report_noisy_max": hush.ReportNoisyMax(1 / 3, monotone=True),
-    "skellam": hush.Skellam(7.3, 2, Relation.REPLACE),
-    "beta_posterior": hush.BetaPosterior(10, 2.5, 3.5),
-    "gaussian_posterior": hush.GaussianPosterior(10, 2.5, 3.5, 0.3),
-    "pure_dp": hush.PureDP(0.0),
-    "approx_dp": hush.ApproxDP(points=[(0.5, 1e-3), (1.0, 1e-300)]),
-    "gaussian_dp": hush.GaussianDP(1e-9),
-    "zcdp": hush.ZCDP(5e-324),
-    "tcdp": hush.TCDP(0.1, 20.0),
-    "renyi_dp": hush.RenyiDP(points=[(1.5, 0.1), (math.inf, math.inf)]),
-    "from_pair": hush.FromPair.of([0.7, 0.2, 0.1, 0.0], [0.2, 0.7, 0.0, 0.1]),
-    "local_dp": hush.LocalDP(1 / 3),
-    "kary_response": hush.KaryResponse(epsilon=0.1, choices=5),
-    "unary_encoding": hush.UnaryEncoding(epsilon=0.1, choices=5, optimised=False),
-    "laplace_report": hush.LaplaceReport(1 / 3),
-    "gaussian_report": hush.GaussianReport(0.3),
-    "shuffled": hush.LaplaceReport(2.0).shuffled(people=10**9),
-    "repeat": STEP.repeat(10**15),
-    "sequence": STEP.repeat(3).then(hush.Laplace(2.0), STEP.then(hush.ZCDP(0.1)).repeat(2)),
-    "parallel": hush.Laplace(2.0).beside(hush.Laplace(2.0)),
-    "sampled": hush.Laplace(1.0).repeat(2).on(hush.Poisson(rate=0.0)),
-    "allocated": hush.Gaussian(1.0).on(hush.Allocation(steps=10, times=2)),
-    "group": STEP.repeat(5).group(4),
-    "under": STEP.repeat(5).under(Relation.REPLACE),
-    "noisy_iteration": hush.NoisyIteration(
+EACH: list[Mechanism] = [
+    hush.Gaussian(0.1 + 0.2),
+    hush.Laplace(math.pi, Relation.REPLACE),
+    hush.DiscreteGaussian(1.5, 3),
+    hush.DiscreteLaplace(1.5, 3),
+    hush.RandomizedResponse(truth_probability=0.9, choices=7, relation=Relation.REPLACE),
+    hush.Exponential(1 / 3),
+    hush.ReportNoisyMax(1 / 3, monotone=True),
+    hush.Skellam(7.3, 2, Relation.REPLACE),
+    hush.BetaPosterior(10, 2.5, 3.5),
+    hush.GaussianPosterior(10, 2.5, 3.5, 0.3),
+    hush.PureDP(0.0),
+    hush.ApproxDP(points=[(0.5, 1e-3), (1.0, 1e-300)]),
+    hush.GaussianDP(1e-9),
+    hush.ZCDP(5e-324),
+    hush.TCDP(0.1, 20.0),
+    hush.RenyiDP(points=[(1.5, 0.1), (math.inf, math.inf)]),
+    hush.FromPair.of([0.7, 0.2, 0.1, 0.0], [0.2, 0.7, 0.0, 0.1]),
+    hush.LocalDP(1 / 3),
+    hush.KaryResponse(epsilon=0.1, choices=5),
+    hush.UnaryEncoding(epsilon=0.1, choices=5, optimised=False),
+    hush.LaplaceReport(1 / 3),
+    hush.GaussianReport(0.3),
+    hush.LaplaceReport(2.0).shuffled(people=10**9),
+    STEP.repeat(10**15),
+    STEP.repeat(3).then(hush.Laplace(2.0), STEP.then(hush.ZCDP(0.1)).repeat(2)),
+    hush.Laplace(2.0).beside(hush.Laplace(2.0)),
+    hush.Laplace(1.0).repeat(2).on(hush.Poisson(rate=0.0)),
+    hush.Gaussian(1.0).on(hush.Allocation(steps=10, times=2)),
+    STEP.repeat(5).group(4),
+    STEP.repeat(5).under(Relation.REPLACE),
+    hush.NoisyIteration(
         sensitivities=[0.1, 0.0, 1 / 3], deviations=2.0, contractions=[1.0, 0.0, 0.5], relation=Relation.REPLACE
     ),
-    "noisy_gradient_descent": hush.NoisyGradientDescent(
-        loss=LOSS, records=100, iterations=10**9, noise=0.1, step_size=1.0, diameter=math.inf
-    ),
-    "cyclic_gradient_descent": hush.CyclicGradientDescent(
-        loss=LOSS, batches=7, batch_size=50, epochs=9, noise=0.1, step_size=0.25, diameter=3.0
-    ),
-    "one_pass_gradient_descent": PASS,
-    "random_stop": PASS.stopped_at_random(),
-}
+    hush.NoisyGradientDescent(loss=LOSS, records=100, iterations=10**9, noise=0.1, step_size=1.0, diameter=math.inf),
+    hush.CyclicGradientDescent(loss=LOSS, batches=7, batch_size=50, epochs=9, noise=0.1, step_size=0.25, diameter=3.0),
+    PASS,
+    PASS.stopped_at_random(),
+]
+
+EACH_SCHEME: list[Scheme] = [
+    hush.Poisson(rate=0.1),
+    hush.UnequalPoisson([0.1, 0.0, 1 / 3]),
+    hush.WithoutReplacement(3, 10**15),
+    hush.WithReplacement(3, 10**15),
+    hush.ShuffledBatches(7),
+    hush.Revealed(hush.UnequalPoisson([0.1])),
+    hush.Allocation(steps=10, times=5),
+]
 
 
-EACH_SCHEME: dict[str, Scheme] = {
-    "poisson": hush.Poisson(rate=0.1),
-    "unequal_poisson": hush.UnequalPoisson([0.1, 0.0, 1 / 3]),
-    "without_replacement": hush.WithoutReplacement(3, 10**15),
-    "with_replacement": hush.WithReplacement(3, 10**15),
-    "shuffled_batches": hush.ShuffledBatches(7),
-    "revealed": hush.Revealed(hush.UnequalPoisson([0.1])),
-    "allocation": hush.Allocation(steps=10, times=5),
-}
+def name(value: object) -> str:
+    return type(value).__name__
 
 
-@pytest.mark.parametrize("kind", SCHEMES)
-def test_each_scheme_comes_back_equal(kind: str) -> None:
-    mechanism = hush.Gaussian(1.0).on(EACH_SCHEME[kind])
+@pytest.mark.parametrize("scheme", EACH_SCHEME, ids=name)
+def test_each_scheme_comes_back_equal(scheme: Scheme) -> None:
+    mechanism = hush.Gaussian(1.0).on(scheme)
     assert hush.from_json(hush.to_json(mechanism)) == mechanism
-    assert f'"kind": "{kind}"' in hush.to_json(mechanism)
+    assert f'{{"kind": "{name(scheme)}"' in hush.to_json(mechanism)
 
 
 def final(base: type) -> list[type]:
@@ -93,19 +99,36 @@ def final(base: type) -> list[type]:
     return [c for c in here + below if c.__module__.startswith("hush.")]
 
 
-def test_every_mechanism_and_scheme_is_registered() -> None:
-    assert {kind.type for kind in KINDS.values()} == set(final(Mechanism))
-    assert {kind.type for kind in SCHEMES.values()} == set(final(Scheme))
+def test_every_mechanism_and_scheme_is_tried_and_public() -> None:
+    """What is public is found by its name in a fresh process, too, whatever was imported before."""
+    loaded = set(public())
+    assert {type(mechanism) for mechanism in EACH} == set(final(Mechanism)) <= loaded
+    assert {type(scheme) for scheme in EACH_SCHEME} == set(final(Scheme)) <= loaded
 
 
-@pytest.mark.parametrize("kind", KINDS)
-def test_each_kind_comes_back_equal(kind: str) -> None:
-    mechanism = EACH[kind]
-    assert type(mechanism) is KINDS[kind].type
+@pytest.mark.parametrize("mechanism", EACH, ids=name)
+def test_each_kind_comes_back_equal(mechanism: Mechanism) -> None:
     again = from_json(to_json(mechanism))
     assert again == mechanism
     assert again.relation is mechanism.relation
+    assert repr(again) == repr(mechanism)
     assert to_json(again) == to_json(mechanism)
+    assert to_json(mechanism).startswith(f'{{"hush": 2, "mechanism": {{"kind": "{name(mechanism)}"')
+
+
+@pytest.mark.parametrize(
+    "mechanism",
+    [
+        hush.Repeat(hush.Repeat(STEP, 2), 1),
+        hush.Sequence(((STEP, 1), (STEP, 2))),
+        hush.Group(hush.Group(STEP, 2), 1),
+        hush.Sampled(STEP, hush.Poisson(rate=1.0)),
+        hush.Parallel((STEP, STEP)),
+    ],
+    ids=name,
+)
+def test_what_was_made_by_hand_comes_back_as_it_was_made(mechanism: Mechanism) -> None:
+    assert from_json(to_json(mechanism)) == mechanism
 
 
 @LAWS
@@ -121,13 +144,13 @@ def test_the_answer_survives() -> None:
 
 def test_the_format_is_versioned_plain_json() -> None:
     assert json.loads(to_json(STEP.repeat(2))) == {
-        "hush": 1,
+        "hush": 2,
         "mechanism": {
-            "kind": "repeat",
+            "kind": "Repeat",
             "inner": {
-                "kind": "sampled",
-                "inner": {"kind": "gaussian", "noise_multiplier": 1.0, "relation": "add_remove"},
-                "scheme": {"kind": "poisson", "rate": 0.01},
+                "kind": "Sampled",
+                "inner": {"kind": "Gaussian", "noise_multiplier": 1.0, "relation": "ADD_REMOVE"},
+                "scheme": {"kind": "Poisson", "rate": 0.01},
             },
             "times": 2,
         },
@@ -152,11 +175,11 @@ def test_tabulated_keeps_the_divergences_and_the_relation() -> None:
 
 
 def document(**changes: object) -> str:
-    fields = {"kind": "gaussian", "noise_multiplier": 1.0, "relation": "add_remove"} | changes
-    return json.dumps({"hush": 1, "mechanism": fields})
+    fields = {"kind": "Gaussian", "noise_multiplier": 1.0, "relation": "ADD_REMOVE"} | changes
+    return json.dumps({"hush": 2, "mechanism": fields})
 
 
-NESTED = '{"kind":"group","size":2,"inner":' * 100 + "1" + "}" * 100
+NESTED = '{"kind":"Group","size":2,"inner":' * 100 + "1" + "}" * 100
 
 HOSTILE: dict[str, tuple[object, str]] = {
     "no text": (b"{}", "a str"),
@@ -168,28 +191,35 @@ HOSTILE: dict[str, tuple[object, str]] = {
     "Infinity": (document().replace("1.0", "-Infinity"), "finite numbers"),
     "overflow": (document().replace("1.0", "1e999"), "finite numbers"),
     "long int": (document().replace("1.0", "1" * 5000), "at most 20 digits"),
-    "duplicate key": (document().replace('"kind"', '"kind": "laplace", "kind"'), "each key once"),
-    "version 2": (document().replace('"hush": 1', '"hush": 2'), "version 1"),
-    "version true": (document().replace('"hush": 1', '"hush": true'), "a whole number"),
+    "duplicate key": (document().replace('"kind"', '"kind": "Laplace", "kind"'), "each key once"),
+    "version 1": (document().replace('"hush": 2', '"hush": 1'), "version 2"),
+    "version true": (document().replace('"hush": 2', '"hush": true'), "a whole number"),
     "version missing": ('{"mechanism": {}}', "exactly the fields"),
     "more at the top": (document()[:-1] + ', "x": 1}', "exactly the fields"),
     "unknown kind": (document(kind="pickle"), "a known kind"),
-    "kind is a list": (document(kind=["gaussian"]), "a known kind"),
-    "no kind": ('{"hush": 1, "mechanism": 3}', "a known kind"),
+    "kind is a list": (document(kind=["Gaussian"]), "a known kind"),
+    "no kind": ('{"hush": 2, "mechanism": 3}', "a known kind"),
     "unknown field": (document(__class__="os.system"), "exactly the fields"),
-    "missing field": ('{"hush": 1, "mechanism": {"kind": "gaussian"}}', "exactly the fields"),
+    "missing field": ('{"hush": 2, "mechanism": {"kind": "Gaussian"}}', "exactly the fields"),
     "text for a number": (document(noise_multiplier="1.0"), "a number"),
     "bool for a number": (document(noise_multiplier=True), "a number"),
     "null for a number": (document(noise_multiplier=None), "a number"),
     "list for a relation": (document(relation=[]), "a relation"),
+    "value for a relation": (document(relation="add_remove"), "a relation"),
+    "an abstract class": (document(kind="Mechanism"), "a known kind"),
+    "a class that is no mechanism": (document(kind="Bound"), "a known kind"),
+    "a scheme": (document(kind="Poisson"), "a known kind of Mechanism"),
+    "a module": (document(kind="releases"), "a known kind"),
+    "a path": (document(kind="hush.mechanisms.leaves.noise.Gaussian"), "a known kind"),
+    "an old name": (document(kind="gaussian"), "a known kind"),
     "out of range": (document(noise_multiplier=-1.0), "Gaussian needs"),
     "inf where it is not allowed": (document(noise_multiplier="inf"), "Gaussian needs"),
     "fraction for a count": (
-        '{"hush": 1, "mechanism": {"kind": "repeat", "times": 2.0, "inner": {}}}',
+        '{"hush": 2, "mechanism": {"kind": "Repeat", "times": 2.0, "inner": {}}}',
         "a known kind",
     ),
-    "deep lists": ('{"hush": 1, "mechanism": ' + "[" * 100_000, "at most 64 levels"),
-    "deep mechanisms": ('{"hush": 1, "mechanism": ' + NESTED + "}", "at most 64 levels"),
+    "deep lists": ('{"hush": 2, "mechanism": ' + "[" * 100_000, "at most 64 levels"),
+    "deep mechanisms": ('{"hush": 2, "mechanism": ' + NESTED + "}", "at most 64 levels"),
     "long": (" " * (LONGEST + 1), "at most 1000000 characters"),
 }
 
@@ -231,6 +261,14 @@ def test_times_must_be_whole() -> None:
         ({"lattice": 1e-12}, "on the lattice"),
         ({"mass": [(1 - 9e-7) / (1 + math.e), (1 - 9e-7) * math.e / (1 + math.e)]}, "sum to 1 under P"),
         ({"losses": {}}, "a list"),
+        ({"losses": 1.0}, "a list"),
+        ({"lattice": None}, "a number"),
+        ({"blur": -1e-3}, "rounding error"),
+        ({"blur": "inf"}, "rounding error"),
+        ({"blur": "nan"}, "a number"),
+        ({"cut": 0}, "true or false"),
+        ({"kind": "NormalPair"}, "a known kind of Pair"),
+        ({"kind": "Gaussian"}, "a known kind of Pair"),
         ({"extra": 1}, "exactly the fields"),
     ],
     ids=str,
@@ -238,11 +276,12 @@ def test_times_must_be_whole() -> None:
 def test_a_pair_that_is_none_is_refused(change: dict[str, object], rule: str) -> None:
     """A table that does not sum to one, or a false lattice, would give answers below the truth."""
     pair = {"losses": [-1.0, 1.0], "mass": [1 / (1 + math.e), math.e / (1 + math.e)]}
-    whole = {**pair, "at_infinity": 0.0, "at_minus_infinity": 0.0, "lattice": 2.0}
+    whole = {"kind": "FinitePair", **pair, "at_infinity": 0.0, "at_minus_infinity": 0.0, "lattice": 2.0}
+    whole |= {"blur": 0.0, "cut": False}
 
     def text(remove: dict[str, object]) -> str:
-        fields = {"kind": "from_pair", "remove": remove, "add": whole, "relation": "add_remove"}
-        return json.dumps({"hush": 1, "mechanism": fields})
+        fields = {"kind": "FromPair", "remove": remove, "add": whole, "relation": "ADD_REMOVE"}
+        return json.dumps({"hush": 2, "mechanism": fields})
 
     assert from_json(text(whole)).epsilon(delta=0).upper == pytest.approx(1.0)
     with pytest.raises(InvalidParameter, match=rule):
@@ -256,9 +295,104 @@ def test_a_long_table_is_refused_when_written() -> None:
         to_json(hush.FromPair.of(mass, mass))
 
 
-def test_lattice_survives() -> None:
-    mechanism = hush.FromPair.of([0.75, 0.25], [0.25, 0.75])
-    again = from_json(to_json(mechanism))
+TABLE = hush.FromPair.of([0.75, 0.25], [0.25, 0.75])
+CUT = FinitePair(np.array([-0.5, 0.5]), np.array([0.25, 0.75]), 0.0, 0.0, blur=1e-13, cut=True)
+NOT_CUT = replace(CUT, blur=0.0, cut=False)
+
+
+def test_all_of_a_table_survives() -> None:
+    """Its lattice, the rounding error of its losses, and that its end was cut off: answers depend on each."""
+    again = from_json(to_json(TABLE))
     assert isinstance(again, hush.FromPair)
     assert isinstance(again.remove, FinitePair)
     assert again.remove.lattice == pytest.approx(2 * math.log(3))
+    assert again.epsilon(delta=0.1) == TABLE.epsilon(delta=0.1)
+    assert (decode(FinitePair, encode(CUT)).blur, decode(FinitePair, encode(CUT)).cut) == (1e-13, True)
+    assert (decode(FinitePair, encode(NOT_CUT)).blur, decode(FinitePair, encode(NOT_CUT)).cut) == (0.0, False)
+    assert "lattice" not in encode(CUT)
+
+
+# -- classes that hush does not have -----------------------------------------------------------------------------
+
+
+class Hand(Enum):
+    """Left or right."""
+
+    LEFT = 1
+    RIGHT = 2
+
+
+@dataclass(frozen=True)
+class OneSided(Leaf):
+    """A leaf that is defined outside of hush, with a field of every type that has a JSON form."""
+
+    noise: float
+    name: str = "x"
+    hand: Hand = Hand.LEFT
+    sure: bool = True
+    limit: float | None = None
+    places: tuple[int, ...] = ()
+    child: Mechanism | None = None
+    relation: Relation = Relation.ADD_REMOVE
+
+    def at(self, removed: int, added: int) -> Pair:
+        return NormalPair.shifted(self.steps(removed, added) / self.noise)
+
+    def derivation(self) -> Step:
+        return Step(str(self), "a test")
+
+    def __str__(self) -> str:
+        return f"one-sided noise {self.noise:g}"
+
+
+@pytest.mark.parametrize(
+    "leaf",
+    [
+        OneSided(2.0),
+        OneSided(2.0, '"}', Hand.RIGHT, False, math.inf, (3, 4), STEP, Relation.REPLACE),
+    ],
+)
+def test_a_class_from_outside_comes_back_equal(leaf: OneSided) -> None:
+    whole = leaf.repeat(3).under(Relation.REPLACE) if leaf.relation is Relation.ADD_REMOVE else leaf
+    assert from_json(to_json(whole)) == whole
+
+
+@pytest.mark.parametrize(
+    ("change", "rule"),
+    [
+        ({"hand": "UP"}, r"a hand \(LEFT, RIGHT\)"),
+        ({"sure": 1}, "true or false"),
+        ({"name": 1}, "a string"),
+        ({"places": [1.5]}, "a whole number"),
+        ({"places": 3}, "a list"),
+        ({"child": {"kind": "Poisson", "rate": 0.5}}, "a known kind of Mechanism"),
+        ({"limit": None}, "a number"),
+    ],
+    ids=str,
+)
+def test_its_fields_are_read_as_strictly(change: dict[str, object], rule: str) -> None:
+    document = {"hush": 2, "mechanism": encode(OneSided(2.0)) | change}
+    with pytest.raises(InvalidParameter, match=rule):
+        from_json(json.dumps(document))
+
+
+def test_a_class_under_a_public_name_is_not_written() -> None:
+    """Read again, it would be another one."""
+    other = dataclass(frozen=True)(type("Gaussian", (OneSided,), {}))(1.0)
+    with pytest.raises(NotCovered, match="a Gaussian has no JSON form"):
+        to_json(other)
+
+
+@dataclass(frozen=True)
+class Listed(OneSided):
+    """A leaf with a field of a type that has no JSON form."""
+
+    extra: dict[str, float] = field(default_factory=dict, hash=False)
+
+
+def test_fields_of_other_types_are_refused_both_ways() -> None:
+    with pytest.raises(NotCovered, match="a dict has no JSON form"):
+        to_json(Listed(1.0))
+    text = {"hush": 2, "mechanism": encode(OneSided(1.0)) | {"kind": "Listed", "extra": {}}}
+    with pytest.raises(InvalidParameter, match="a field that has a JSON form"):
+        from_json(json.dumps(text))

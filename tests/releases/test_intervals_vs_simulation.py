@@ -81,7 +81,8 @@ def test_each_cell_of_a_histogram() -> None:
 
 
 def test_sums_of_both_signs_on_a_sample_have_no_total_interval() -> None:
-    found = releases.Sum(bounds=(-1, 1), epsilon=1.0).on(hush.Poisson(rate=0.5)).release(DATA)
+    source = hush.SeededSource(1)
+    found = releases.Sum(bounds=(-1, 1), epsilon=1.0).on(hush.Poisson(rate=0.5)).release(DATA, source=source)
     assert found.noise_interval is not None and found.total_interval is None
-    below = releases.Sum(bounds=(-1, 0), epsilon=1.0).on(hush.Poisson(rate=0.5)).release(-DATA)
+    below = releases.Sum(bounds=(-1, 0), epsilon=1.0).on(hush.Poisson(rate=0.5)).release(-DATA, source=source)
     assert below.total_interval is not None and -DATA.sum() in below.total_interval

@@ -163,13 +163,13 @@ def test_each_number_is_in_the_range_of_its_bin(value: float, powers: int) -> No
 
 
 def test_bounds_vs_data() -> None:
-    x = np.concatenate([np.full(1000, -3.0), np.full(1000, 0.4), [1e9]])
+    x, source = np.concatenate([np.full(1000, -3.0), np.full(1000, 0.4), [1e9]]), hush.SeededSource(1)
     for relation in (ADD_REMOVE, REPLACE):
         query = releases.Bounds(epsilon=1.0, relation=relation)
-        assert query.release(x).value == (-4.0, 0.5)
+        assert query.release(x, source=source).value == (-4.0, 0.5)
         assert 0.99 < query.mechanism.epsilon(delta=0).upper <= 1.0 + 1e-12
-    assert releases.private_bounds([5.0], epsilon=1.0).value == (-(2.0**64), 2.0**64)
-    assert releases.private_bounds(np.zeros(1000), epsilon=1.0).value == (-(2.0**-65), 2.0**-65)
+    assert releases.private_bounds([5.0], epsilon=1.0, source=source).value == (-(2.0**64), 2.0**64)
+    assert releases.private_bounds(np.zeros(1000), epsilon=1.0, source=source).value == (-(2.0**-65), 2.0**-65)
 
 
 def test_neighbours_change_one_count_by_one() -> None:

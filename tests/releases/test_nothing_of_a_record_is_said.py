@@ -268,7 +268,7 @@ def test_a_list_has_one_type_for_a_function(made: Callable[[list[Any]], Any]) ->
         assert rows.dtype == object and rows.shape == (len(cells),) and rows.tolist() == cells
 
 
-class Broken(releases.tables.readers.Reader):
+class Broken(releases.tables.reader.Reader):
     """A reader of the user's own."""
 
     names = ("x",)

@@ -285,12 +285,11 @@ def test_accuracy_on_ten_million_vs_prototype() -> None:
     n = 10_000_000
     ranks = np.arange(n // 2 - 2000, n // 2 + 2001)
     rng, lattice = np.random.default_rng(3), Lattice.within((0, 2000))
-    errors = []
+    errors, source = [], hush.SeededSource(3)
     for _ in range(60):
         gaps = rng.exponential(size=len(ranks)) / n
         x = quantile(0.5 - 2000 / n + np.cumsum(gaps))
         window = lambda first, last, x=x: lattice.indices(x[first - ranks[0] : last - ranks[0] + 1])  # noqa: E731
-        source = hush.SecureSource()
         for _ in range(5):
             index = draw_quantile(source, window=window, size=n, p=Fraction(1, 2), eta=Fraction(1), lattice=lattice)
             errors.append(lattice.value(index) - (x[1999] + x[2000]) / 2)

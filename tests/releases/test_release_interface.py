@@ -3,7 +3,9 @@
 from __future__ import annotations
 
 import copy
+import inspect
 import pickle
+from collections.abc import Callable
 from concurrent.futures import ThreadPoolExecutor
 
 import numpy as np
@@ -44,6 +46,60 @@ def test_formula_and_design_are_tied() -> None:
         releases.Sum(bounds=(0, 1), epsilon=1.0).on(hush.Allocation(steps=5))
     replaced = releases.Sum(bounds=(0, 1), epsilon=1.0, relation=hush.Relation.REPLACE).on(without)
     assert replaced.mechanism.epsilon(delta=0).upper == pytest.approx(np.log1p(0.1 * np.expm1(1)))
+
+
+def test_batches_of_an_epoch_are_no_sample() -> None:
+    for scheme in (hush.Allocation(steps=5), hush.ShuffledBatches(steps=5), hush.Revealed(hush.ShuffledBatches(5))):
+        with pytest.raises(hush.NotCovered, match="batches of an epoch"):
+            releases.Median(bounds=(0, 1), epsilon=1.0).on(scheme)
+        with pytest.raises(hush.NotCovered, match="batches of an epoch"):
+            releases.sample(np.arange(10.0), scheme)
+
+
+SHORT_FORMS = [
+    releases.count,
+    releases.sum,
+    releases.mean,
+    releases.variance,
+    releases.histogram,
+    releases.median,
+    releases.quantile,
+    releases.smooth_median,
+    releases.smooth_quantile,
+    releases.quantiles,
+    releases.median_interval,
+    releases.private_bounds,
+]
+
+
+@pytest.mark.parametrize("short", SHORT_FORMS, ids=lambda short: short.__name__)
+def test_options_of_short_forms_have_names(short: Callable[..., releases.Release]) -> None:
+    kinds = {p.name: p.kind for p in inspect.signature(short).parameters.values()}
+    assert (
+        inspect.Parameter.VAR_KEYWORD not in kinds.values() and inspect.Parameter.VAR_POSITIONAL not in kinds.values()
+    )
+    assert {"column", "source", "epsilon"} <= {n for n, k in kinds.items() if k is inspect.Parameter.KEYWORD_ONLY}
+    with pytest.raises(TypeError, match="stepp"):
+        short([0.0], epsilon=1.0, stepp=3)
+
+
+def test_short_forms_have_the_options_of_their_queries() -> None:
+    queries = {
+        releases.count: releases.Count,
+        releases.sum: releases.Sum,
+        releases.mean: releases.Mean,
+        releases.variance: releases.Variance,
+        releases.histogram: releases.Histogram,
+        releases.median: releases.Median,
+        releases.quantile: releases.Quantile,
+        releases.quantiles: releases.Quantiles,
+        releases.private_bounds: releases.Bounds,
+    }
+    for short, query in queries.items():
+        ours, theirs = (inspect.signature(called).parameters for called in (short, query))
+        assert set(ours) - set(theirs) <= {"data", "column", "confidence", "source"}
+        for name, parameter in theirs.items():
+            assert ours[name].default == parameter.default, (short, name)
 
 
 def test_a_sample_cannot_be_copied() -> None:

@@ -8,7 +8,8 @@ from collections.abc import Callable, Iterator
 import hush
 from hush.curves.renyi import families, sampling
 from hush.curves.renyi.concentrated import tcdp_sample
-from tests.truth.reference import DIRECTION, REMOVE, Answer, Case, named, number, of_renyi, sampled
+from hush.mechanisms.neighbours import REMOVED
+from tests.truth.reference import DIRECTION, Answer, Case, named, number, of_renyi, sampled
 
 
 def exactly_this(what: str, found: float, value: str | float) -> Answer:
@@ -21,14 +22,14 @@ def skellam_divergence(case: Case) -> Iterator[Answer]:
     """By its own sum; the pair is cut, so its divergences are infinite."""
     mechanism = hush.Skellam(number(case["params"]["variance"]), int(case["params"]["sensitivity"]))
     for name, neighbours in DIRECTION.items():
-        yield exactly_this(name, mechanism.curve(*neighbours)(number(case["params"]["alpha"])), case["value"])
+        yield exactly_this(name, mechanism.evidence(neighbours).curve(number(case["params"]["alpha"])), case["value"])
 
 
 def without_replacement_lower(case: Case) -> Iterator[Answer]:
     """The lower bound without replacement of Wang et al. 2019 is the exact divergence of a Poisson sample, remove."""
     params = case["params"]
     rate, order = number(params["gamma"]), number(params["alpha"])
-    yield of_renyi(sampled(named(params["mechanism"]), rate), REMOVE, order, case["value"], "remove")
+    yield of_renyi(sampled(named(params["mechanism"]), rate), REMOVED, order, case["value"], "remove")
     found = sampling.without_replacement_lower(named(params["mechanism"]).renyi_curve(), rate)(order)
     truth = float(case["value"])
     yield Answer("lower bound", found, found * (1 + 1e-9), truth, truth, truth, math.inf)

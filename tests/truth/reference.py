@@ -18,13 +18,12 @@ from hush.curves.renyi import convert
 from hush.curves.theorems import last_iterate
 from hush.curves.theorems.random_stop import random_stop_weak
 from hush.curves.theorems.shuffled_batches import LoudestNormals
-from hush.mechanisms.mechanism import NONE, Counts, exactly
+from hush.mechanisms.neighbours import ADDED, REMOVED, REPLACED, Neighbours
 from hush.numerics.minimum import minimum
 
 HERE = Path(__file__).parent
 Case = dict
-REMOVE, ADD = (exactly(1), NONE), (NONE, exactly(1))
-DIRECTION = {"remove": REMOVE, "add": ADD}
+DIRECTION = {"remove": REMOVED, "add": ADDED}
 
 
 @dataclass(frozen=True)
@@ -91,15 +90,15 @@ def of_number(
     return Answer(what, *found, least, most, abs(most), widest)
 
 
-def of_renyi(
-    mechanism: hush.Mechanism, neighbours: tuple[Counts, Counts], order: float, truth: str, what: str
-) -> Answer:
+def of_renyi(mechanism: hush.Mechanism, neighbours: Neighbours, order: float, truth: str, what: str) -> Answer:
     """The pair's interval; the public curve may know a closed form that the pair does not, and must hold too."""
-    low, high = mechanism.pair(*neighbours).renyi(order)
+    low, high = mechanism.evidence(neighbours).pair.renyi(order)
     value = float(truth)
     # log E e^{(order-1)L} is near 0 where little is revealed: one rounding of the moment, 1 plus little, is 2e-16.
     floor = 1e-14 * (1 + 1 / max(order - 1, 1e-3)) if order < math.inf else 0.0
-    return Answer(what, low, min(high, mechanism.curve(*neighbours)(order)), value, value, value, 1e-9 + floor / value)
+    return Answer(
+        what, low, min(high, mechanism.evidence(neighbours).curve(order)), value, value, value, 1e-9 + floor / value
+    )
 
 
 # -- mechanisms --------------------------------------------------------------------------------------------------
@@ -152,10 +151,10 @@ def renyi_bounded_range(case: Case) -> Iterator[Answer]:
     """The curve is a supremum over pairs; the pair that hush composes is their envelope, so it may lie above."""
     params = case["params"]
     mechanism, order = hush.Exponential(epsilon=number(params["eta"])), number(params["alpha"])
-    curve = mechanism.curve(*REMOVE)(order)
+    curve = mechanism.evidence(REMOVED).curve(order)
     yield Answer("curve", -math.inf, curve, *2 * (float(case["value"]),), float(case["value"]), math.inf)
     yield Answer("close", curve * (1 - 1e-9), curve, *2 * (float(case["value"]),), float(case["value"]), math.inf)
-    envelope = mechanism.pair(*REMOVE).renyi(order)[1]
+    envelope = mechanism.evidence(REMOVED).pair.renyi(order)[1]
     yield Answer("envelope", -math.inf, envelope, *2 * (float(case["value"]),), float(case["value"]), math.inf)
 
 
@@ -163,14 +162,14 @@ def renyi_sampled(case: Case) -> Iterator[Answer]:
     params = case["params"]
     mechanism = sampled(BASE[case["kind"].removeprefix("rdp_poisson_")](params), params["q"])
     order = number(params["alpha"])
-    yield of_renyi(mechanism, REMOVE, order, case["value"]["remove_mix_vs_base"], "remove")
-    yield of_renyi(mechanism, ADD, order, case["value"]["add_base_vs_mix"], "add")
+    yield of_renyi(mechanism, REMOVED, order, case["value"]["remove_mix_vs_base"], "remove")
+    yield of_renyi(mechanism, ADDED, order, case["value"]["add_base_vs_mix"], "add")
 
 
 def renyi_limits(case: Case) -> Iterator[Answer]:
     mechanism = sampled(laplace(case["params"]), case["params"]["q"])
-    yield of_renyi(mechanism, REMOVE, math.inf, case["value"]["remove_mix_vs_base"], "remove")
-    yield of_renyi(mechanism, ADD, math.inf, case["value"]["add_base_vs_mix"], "add")
+    yield of_renyi(mechanism, REMOVED, math.inf, case["value"]["remove_mix_vs_base"], "remove")
+    yield of_renyi(mechanism, ADDED, math.inf, case["value"]["add_base_vs_mix"], "add")
 
 
 def hockey_stick(case: Case) -> Iterator[Answer]:
@@ -181,7 +180,7 @@ def hockey_stick(case: Case) -> Iterator[Answer]:
         mechanism = sampled(mechanism, params["q"])
     directions = [params["direction"]] if "direction" in params else list(DIRECTION)
     for name in directions:
-        found = mechanism.pair(*DIRECTION[name]).log_delta(number(params["eps"]))
+        found = mechanism.evidence(DIRECTION[name]).pair.log_delta(number(params["eps"]))
         yield of_log_delta(found, enclosure(case), 1e-9, what=name)
 
 
@@ -208,7 +207,7 @@ def composed_delta(case: Case) -> Iterator[Answer]:
     mechanism = composed(case)
     names = [params["direction"]] if "direction" in params else list(DIRECTION)
     for name in names:
-        found = mechanism.pair(*DIRECTION[name]).log_delta(number(params["eps"]), 1e-6)
+        found = mechanism.evidence(DIRECTION[name]).pair.log_delta(number(params["eps"]), 1e-6)
         yield of_log_delta(found, enclosure(case), width_of(case), what=name)
 
 
@@ -218,7 +217,7 @@ def composed_epsilon(case: Case) -> Iterator[Answer]:
     log_delta = log_of(params["delta"])
     names = [params["direction"]] if "direction" in params else list(DIRECTION)
     for name in names:
-        found = mechanism.pair(*DIRECTION[name]).epsilon(log_delta, 1e-6)
+        found = mechanism.evidence(DIRECTION[name]).pair.epsilon(log_delta, 1e-6)
         yield of_number(found, enclosure(case), width_of(case), what=name)
 
 
@@ -297,7 +296,7 @@ def zcdp_to_epsilon(case: Case) -> Iterator[Answer]:
 def renyi_accountant(case: Case) -> Iterator[Answer]:
     params, value = case["params"], case["value"]
     mechanism = sampled(gaussian(params), params["q"]).repeat(int(params["T"]))
-    curve, log_delta = mechanism.curve(*DIRECTION[params["direction"]]), log_of(params["delta"])
+    curve, log_delta = mechanism.evidence(DIRECTION[params["direction"]]).curve, log_of(params["delta"])
     improved = curve.epsilon_at(log_delta)
     mironov = minimum(lambda c: convert.renyi_to_epsilon_mironov(1 + c, curve(1 + c), log_delta))[1]
     for name, found in (("improved", improved), ("mironov", mironov)):
@@ -328,7 +327,7 @@ def substitution_looser(case: Case) -> Iterator[Answer]:
 
 
 def substitution_renyi(case: Case) -> Iterator[Answer]:
-    pair = (exactly(1), exactly(1))
+    pair = REPLACED
     yield of_renyi(substitution(case), pair, number(case["params"]["alpha"]), case["value"], "replace")
 
 

@@ -26,7 +26,9 @@ def slack(case: Case) -> float:
 @pytest.mark.parametrize("case", [c for c in CASES if c["kind"] == "alloc_delta"], ids=lambda c: c["id"])
 def test_delta(case: Case) -> None:
     low, high = (
-        mechanism(case["params"]).pair(*DIRECTION[case["params"]["direction"]]).log_delta(number(case["params"]["eps"]))
+        mechanism(case["params"])
+        .evidence(DIRECTION[case["params"]["direction"]])
+        .pair.log_delta(number(case["params"]["eps"]))
     )
     truth = log_of(case["value"])
     assert low - slack(case) <= truth <= high + slack(case)
@@ -36,7 +38,7 @@ def test_delta(case: Case) -> None:
 @pytest.mark.parametrize("case", [c for c in CASES if c["kind"].startswith("alloc_eps")], ids=lambda c: c["id"])
 def test_epsilon(case: Case) -> None:
     params = case["params"]
-    pair = mechanism(params).pair(*DIRECTION[params["direction"]])
+    pair = mechanism(params).evidence(DIRECTION[params["direction"]]).pair
     low, high = pair.epsilon(math.log(number(params["delta"])), 1e-9)
     least, most = (float(end) for end in enclosure(case))
     assert low <= most * (1 + slack(case)) and high >= least * (1 - slack(case))
@@ -46,6 +48,6 @@ def test_epsilon(case: Case) -> None:
 @pytest.mark.parametrize("case", [c for c in CASES if c["kind"] == "alloc_renyi"], ids=lambda c: c["id"])
 def test_renyi(case: Case) -> None:
     params = case["params"]
-    low, high = mechanism(params).pair(*DIRECTION[params["direction"]]).renyi(number(params["alpha"]))
+    low, high = mechanism(params).evidence(DIRECTION[params["direction"]]).pair.renyi(number(params["alpha"]))
     assert low - 1e-12 <= float(case["value"]) <= high + 1e-12
     assert high - low < 1e-10

@@ -1,18 +1,34 @@
-"""Mechanisms in a line of text: `gaussian 1.0 | poisson 0.01 | repeat 10000; laplace 2`."""
+"""Mechanisms in a line of text: `gaussian 1.0 | poisson 0.01 | repeat 10000; laplace 2`.
+
+The words follow from the classes, and a class that your program defines has one too: a leaf begins a release, a scheme
+is put behind it. Numbers come in the order of the fields, or by name.
+"""
 
 from __future__ import annotations
 
 import re
-from collections.abc import Callable
-from dataclasses import dataclass
+from collections.abc import Callable, Iterable
+from dataclasses import dataclass, replace
+from enum import Enum
+from itertools import chain
+from typing import Any
 
 import hush
 from hush.curves.relation import Relation
 from hush.errors import InvalidParameter
+from hush.mechanisms.description import Parameter, class_said, defined, parameters, public, word_of
+from hush.mechanisms.leaf import Leaf
 from hush.mechanisms.mechanism import Mechanism
+from hush.mechanisms.schemes.scheme import Scheme
+from hush.mechanisms.stated_epsilon import EpsilonField
 
 LONGEST = 10_000
 """Characters that an expression may have."""
+
+NUMBERS = (float, int, EpsilonField)
+LISTS = {tuple[float, ...]: 1, tuple[tuple[float, float], ...]: 2}
+"""Fields that take all the numbers that are left, and how many belong together."""
+SWITCHES = {"true": True, "false": False}
 
 
 def parse(text: str) -> Mechanism:
@@ -22,7 +38,7 @@ def parse(text: str) -> Mechanism:
 
     >>> parse("gaussian 1.0 | poisson 0.01 | repeat 10000").epsilon(delta=1e-5).upper
     6.1877...
-    >>> str(parse("laplace 2 then laplace 2"))
+    >>> str(parse("laplace 2 then laplace scale=2"))
     'Laplace noise of scale 2, 2 times'
     """
     if len(text) > LONGEST:
@@ -31,131 +47,211 @@ def parse(text: str) -> Mechanism:
     return releases[0] if len(releases) == 1 else hush.sequence(*releases)
 
 
-def _release(text: str, whole: str) -> Mechanism:
-    atom, *pipes = text.split("|")
-    mechanism = _atom(atom.split(), whole)
-    for pipe in pipes:
-        mechanism = _piped(mechanism, pipe.split(), whole)
-    return mechanism
+def words() -> str:
+    """Every word with what may follow it, as a text of lines."""
+    return "\n".join(
+        [
+            "a release begins with one of:",
+            *(f"  {form.usage}" for form in atoms()),
+            "then any of:",
+            *(f"  | {form.usage}" for form in pipes()),
+            "between releases on the same data:  ;  or  then",
+            "numbers may be given by name, after the others: discrete-laplace 2 sensitivity=3",
+            "relation=replace after the numbers of a release: its noise is set for replacing a record",
+        ]
+    )
+
+
+# -- forms ---------------------------------------------------------------------------------------------------
 
 
 @dataclass(frozen=True)
-class Word:
-    """What may follow a word: the names of its numbers, how many may be left out, and what it makes."""
+class Form:
+    """A word, what may follow it, and what they make."""
 
-    numbers: tuple[str, ...]
-    optional: int
+    word: str
+    parameters: tuple[Parameter, ...]
     make: Callable[..., Mechanism]
-    states_relation: bool = False
-    """Whether the relation must be said."""
-    takes_relation: bool = True
-    """Whether there is a choice of relation; else only the one that it has may be said."""
 
-    def usage(self, name: str) -> str:
-        """How it is written.
+    @property
+    def usage(self) -> str:
+        """The word with the names of what may follow it.
 
-        >>> PIPES["poisson"].usage("poisson")
-        'poisson RATE'
+        >>> [form.usage for form in pipes() if form.word in ("poisson", "allocation")]
+        ['allocation STEPS [TIMES]', 'poisson RATE']
         """
-        required = len(self.numbers) - self.optional
-        shown = [n if place < required else f"[{n}]" for place, n in enumerate(self.numbers)]
-        return " ".join([name, *shown])
+        return " ".join([self.word, *filter(None, map(_shown, self.parameters))])
+
+    def values(self, given: list[str]) -> dict[str, object]:
+        """What the words after this one say: numbers in order, then by name."""
+        named = [word.split("=", 1) for word in given if "=" in word]
+        if len(dict(named)) < len(named):
+            raise InvalidParameter(self.word, "each name once", words=" ".join(given))
+        known = {parameter.name: parameter for parameter in self.parameters}
+        rest = [word for word in given if "=" not in word]
+        found: dict[str, object] = {}
+        for name, text in named:
+            if name not in known or known[name].present in LISTS:
+                raise self._misformed(given)
+            found[name] = self._value(known[name], text)
+        for parameter in (p for p in self.parameters if p.name not in found):
+            many = LISTS.get(parameter.present)
+            if many and rest and len(rest) % many == 0:
+                numbers = [self._number(text) for text in rest]
+                found[parameter.name] = numbers if many == 1 else list(zip(*[iter(numbers)] * many, strict=True))
+                rest = []
+            elif rest and parameter.present in NUMBERS:
+                found[parameter.name] = self._value(parameter, rest.pop(0))
+            elif parameter.required:
+                raise self._misformed(given)
+        if rest:
+            raise self._misformed(given)
+        return found
+
+    def _value(self, parameter: Parameter, text: str) -> object:
+        kind = parameter.present
+        if kind in NUMBERS:
+            number = self._number(text)
+            return int(number) if kind is int and number.is_integer() else number
+        options = SWITCHES if kind is bool else _options(kind)
+        if text not in options:
+            rule = " or ".join(f"{parameter.name}={option}" for option in options)
+            raise InvalidParameter(self.word, rule, word=f"{parameter.name}={text}")
+        return options[text]
+
+    def _number(self, text: str) -> float:
+        try:
+            return float(text)
+        except ValueError:
+            raise InvalidParameter(self.word, "a number", word=text) from None
+
+    def _misformed(self, given: list[str]) -> InvalidParameter:
+        return InvalidParameter(self.word, f"the form `{self.usage}`", words=" ".join(given))
 
 
-ATOMS: dict[str, Word] = {
-    "gaussian": Word(("NOISE",), 0, hush.Gaussian),
-    "laplace": Word(("SCALE",), 0, hush.Laplace),
-    "discrete-gaussian": Word(("SIGMA", "SENSITIVITY"), 1, hush.DiscreteGaussian),
-    "discrete-laplace": Word(("SCALE", "SENSITIVITY"), 1, hush.DiscreteLaplace),
-    "randomized-response": Word(
-        ("EPSILON", "CHOICES"),
-        1,
-        lambda epsilon, choices=2, **rest: hush.RandomizedResponse(epsilon=epsilon, choices=choices, **rest),
-        states_relation=True,
-    ),
-    "exponential": Word(("EPSILON",), 0, hush.Exponential),
-    "noisy-max": Word(("SCALE",), 0, hush.ReportNoisyMax),
-    "skellam": Word(("VARIANCE", "SENSITIVITY"), 1, hush.Skellam),
-    "pure": Word(("EPSILON",), 0, hush.PureDP),
-    "approx": Word(("EPSILON", "DELTA"), 0, hush.ApproxDP),
-    "gdp": Word(("MU",), 0, hush.GaussianDP),
-    "local": Word(("EPSILON",), 0, hush.LocalDP, takes_relation=False),
-    "kary-response": Word(
-        ("EPSILON", "CHOICES"), 0, lambda e, k: hush.KaryResponse(epsilon=e, choices=k), takes_relation=False
-    ),
-    "unary-encoding": Word(
-        ("EPSILON", "CHOICES"), 0, lambda e, k: hush.UnaryEncoding(epsilon=e, choices=k), takes_relation=False
-    ),
-    "laplace-report": Word(("SCALE",), 0, hush.LaplaceReport, takes_relation=False),
-    "gaussian-report": Word(("DEVIATION",), 0, hush.GaussianReport, takes_relation=False),
-    "zcdp": Word(("RHO",), 0, hush.ZCDP),
-    "tcdp": Word(("RHO", "OMEGA"), 0, hush.TCDP),
-}
-"""What a release may begin with."""
-
-PIPES: dict[str, Word] = {
-    "poisson": Word(("RATE",), 0, lambda mechanism, rate: mechanism.on(hush.Poisson(rate=rate))),
-    "shuffled": Word(("PEOPLE",), 0, hush.Shuffled),
-    "without-replacement": Word(
-        ("SIZE", "POPULATION"), 0, lambda mechanism, *sizes: mechanism.on(hush.WithoutReplacement(*sizes))
-    ),
-    "with-replacement": Word(
-        ("SIZE", "POPULATION"), 0, lambda mechanism, *sizes: mechanism.on(hush.WithReplacement(*sizes))
-    ),
-    "shuffled-batches": Word(("STEPS",), 0, lambda mechanism, steps: mechanism.on(hush.ShuffledBatches(steps))),
-    "allocation": Word(
-        ("STEPS", "TIMES"), 1, lambda m, steps, times=1: m.on(hush.Allocation(steps=steps, times=times))
-    ),
-    "repeat": Word(("TIMES",), 0, lambda mechanism, times: mechanism.repeat(times)),
-    "group": Word(("SIZE",), 0, lambda mechanism, size: mechanism.group(size)),
-    "replace": Word((), 0, lambda mechanism: mechanism.under(Relation.REPLACE)),
-}
-"""What may be done to a release."""
-
-RELATIONS = {"relation=replace": Relation.REPLACE, "relation=add_remove": Relation.ADD_REMOVE}
+def _options(kind: type[Enum]) -> dict[str, Enum]:
+    return {name.lower(): member for name, member in kind.__members__.items()}
 
 
-def _atom(words: list[str], whole: str) -> Mechanism:
-    said = [word for word in words if word.startswith("relation=")]
-    for word in said:
-        if word not in RELATIONS or len(said) > 1:
-            raise _unknown(word, " or ".join(RELATIONS), whole)
-    rest = [word for word in words if word not in said]
-    name, word = _known(rest, ATOMS, whole)
-    numbers = _numbers(name, word, rest[1:])
-    if word.states_relation and not said:
-        raise InvalidParameter(name, f"its relation ({' or '.join(RELATIONS)})", expression=whole)
-    if word.takes_relation:
-        return word.make(*numbers, **({"relation": RELATIONS[said[0]]} if said else {}))
-    made = word.make(*numbers)
-    if said and RELATIONS[said[0]] is not made.relation:
-        raise InvalidParameter(name, f"its only relation: {made.relation.words}", relation=said[0], expression=whole)
-    return made
+def _shown(parameter: Parameter) -> str:
+    kind, name = parameter.present, parameter.name
+    if kind in LISTS:
+        return f"{parameter.words or name.upper()} ..."
+    if kind is Relation and not parameter.required:
+        return ""  # it is said once for all
+    shown = name.upper() if kind in NUMBERS else f"{name}={'/'.join(SWITCHES if kind is bool else _options(kind))}"
+    return shown if parameter.required else f"[{shown}]"
 
 
-def _piped(mechanism: Mechanism, words: list[str], whole: str) -> Mechanism:
-    name, word = _known(words, PIPES, whole)
-    return word.make(mechanism, *_numbers(name, word, words[1:]))
+def _form(kind: type) -> tuple[Parameter | None, Form] | None:
+    """The mechanism that the class is put around, if any, and its form; None where an expression cannot say it."""
+    given = parameters(kind)
+    inner = given[0] if given and _is(given[0].present, Mechanism) else None
+    rest = given[1:] if inner else given
+    said = tuple(p for p in rest if p.required or _sayable(p))
+    lists = [p for p in said if p.present in LISTS]
+    if not word_of(kind) or not all(map(_sayable, said)) or len(lists) > 1:
+        return None
+    return inner, Form(word_of(kind), said, kind)
 
 
-def _known(words: list[str], allowed: dict[str, Word], whole: str) -> tuple[str, Word]:
-    if not words or words[0] not in allowed:
-        raise _unknown(words[0] if words else "", ", ".join(allowed), whole)
-    return words[0], allowed[words[0]]
+def _is(hint: Any, root: type) -> bool:
+    return isinstance(hint, type) and issubclass(hint, root)
 
 
-def _unknown(word: str, allowed: str, whole: str) -> InvalidParameter:
-    return InvalidParameter("An expression", f"one of: {allowed}", word=word, expression=whole)
+def _sayable(parameter: Parameter) -> bool:
+    kind = parameter.present
+    return kind in NUMBERS or kind in LISTS or kind is bool or _is(kind, Enum)
 
 
-def _numbers(name: str, word: Word, given: list[str]) -> list[float]:
-    if not len(word.numbers) - word.optional <= len(given) <= len(word.numbers):
-        raise InvalidParameter(name, f"the form `{word.usage(name)}`", words=" ".join(given))
-    return [_number(name, text) for text in given]
+def _atom(kind: type) -> Form | None:
+    """The form of a leaf that stands for itself."""
+    inner, form = _form(kind) or (None, None)
+    if form is None or inner is not None or not issubclass(kind, Leaf):
+        return None
+    if any(parameter.name == "relation" for parameter in form.parameters):
+        return form
+
+    def make(relation: Relation | None = None, **given: Any) -> Mechanism:
+        made = form.make(**given)
+        if relation is not None and relation is not made.relation:
+            rule = f"its only relation: {made.relation.words}"
+            raise InvalidParameter(form.word, rule, relation=relation.name.lower())
+        return made
+
+    return replace(form, parameters=(*form.parameters, Parameter("relation", Relation, required=False)), make=make)
 
 
-def _number(name: str, text: str) -> float:
-    try:
-        return float(text)
-    except ValueError:
-        raise InvalidParameter(name, "a number", word=text) from None
+def _pipe(kind: type) -> Form | None:
+    """The form of a scheme, or of a leaf that is made of another."""
+    inner, form = _form(kind) or (None, None)
+    if form is None:
+        return None
+    if issubclass(kind, Scheme):
+        return replace(form, make=lambda mechanism, **given: mechanism.on(kind(**given)))
+    if inner is None or not issubclass(kind, Leaf):
+        return None
+    return replace(form, make=lambda mechanism, **given: kind(**{inner.name: mechanism}, **given))
+
+
+VERBS = (
+    Form("repeat", (Parameter("times", int),), Mechanism.repeat),
+    Form("group", (Parameter("size", int),), Mechanism.group),
+    Form("replace", (), lambda mechanism: mechanism.under(Relation.REPLACE)),
+)
+"""What any release may be followed by."""
+
+
+def atoms() -> list[Form]:
+    """What a release may begin with."""
+    return _each(filter(None, map(_atom, chain(public(), defined()))))
+
+
+def pipes() -> list[Form]:
+    """What may be done to a release."""
+    return _each(chain(VERBS, filter(None, map(_pipe, chain(public(), defined())))))
+
+
+def _each(forms: Iterable[Form]) -> list[Form]:
+    """The first form of each word, in order of the words."""
+    found: dict[str, Form] = {}
+    for form in forms:
+        found.setdefault(form.word, form)
+    return [found[word] for word in sorted(found)]
+
+
+# -- reading -------------------------------------------------------------------------------------------------
+
+
+def _release(text: str, whole: str) -> Mechanism:
+    first, *others = (part.split() for part in text.split("|"))
+    form, rest = _known(first, lambda word: _said(word, _atom, Leaf), atoms, whole)
+    mechanism = form.make(**form.values(rest))
+    for part in others:
+        form, rest = _known(part, _pipe_said, pipes, whole)
+        mechanism = form.make(mechanism, **form.values(rest))
+    return mechanism
+
+
+def _pipe_said(word: str) -> Form | None:
+    verb = next((verb for verb in VERBS if verb.word == word), None)
+    return verb or _said(word, _pipe, Scheme) or _said(word, _pipe, Leaf)
+
+
+def _said(word: str, form: Callable[[type], Form | None], root: type) -> Form | None:
+    kind = class_said(word, root)
+    return form(kind) if kind else None
+
+
+def _known(
+    said: list[str], find: Callable[[str], Form | None], every: Callable[[], list[Form]], whole: str
+) -> tuple[Form, list[str]]:
+    """The form of the first word that names nothing, and the other words."""
+    word = next((word for word in said if "=" not in word), "")
+    form = find(word) if word else None
+    if form is None:
+        allowed = ", ".join(form.word for form in every())
+        raise InvalidParameter("An expression", f"one of: {allowed}", word=word, expression=whole)
+    rest = list(said)
+    rest.remove(word)
+    return form, rest

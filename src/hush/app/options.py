@@ -10,18 +10,10 @@ from hush.errors import InvalidParameter
 
 LANGUAGE = """\
 a mechanism is either --noise, --rate and --steps (Gaussian noise on Poisson samples), or an expression:
-  gaussian NOISE                      discrete-gaussian SIGMA [SENSITIVITY]    gdp MU
-  laplace SCALE                       discrete-laplace SCALE [SENSITIVITY]     zcdp RHO
-  randomized-response EPSILON [K]     exponential EPSILON                      tcdp RHO OMEGA
-  skellam VARIANCE [SENSITIVITY]      noisy-max SCALE                          local EPSILON
-  pure EPSILON                        approx EPSILON DELTA
-  kary-response EPSILON K             unary-encoding EPSILON K
-  laplace-report SCALE                gaussian-report DEVIATION
-  then any of:  | poisson RATE   | shuffled PEOPLE   | repeat TIMES   | group SIZE   | replace
-                | without-replacement SIZE POPULATION   | with-replacement SIZE POPULATION
-                | shuffled-batches STEPS   | allocation STEPS [TIMES]
-  between releases on the same data:  ;  or  then
-  relation=replace after the numbers of a release: its noise is set for replacing a record
+  a release, then what is done to it:     gaussian 1.0 | poisson 0.01 | repeat 10000
+  releases on the same data:              laplace 2; gaussian 1.0   or   laplace 2 then gaussian 1.0
+  its noise is set for replaced records:  laplace 2 relation=replace
+  `hush words` lists every word, and what may follow it
 """
 TRAINING = ("noise", "rate", "steps")
 """What describes a training run in short."""

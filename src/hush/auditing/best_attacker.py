@@ -1,4 +1,4 @@
-"""The theoretical attacker: the best that anybody can do against a mechanism, from its certified curve."""
+"""The best attacker that there can be against a mechanism, from its certified curve."""
 
 from __future__ import annotations
 
@@ -8,14 +8,16 @@ from dataclasses import dataclass
 from hush.auditing.claims import least_false_negatives
 from hush.checks import number
 from hush.curves.bound import Bound
-from hush.curves.pairs.pair import known
-from hush.errors import NotCovered
+from hush.curves.interval import known
 from hush.mechanisms.mechanism import Mechanism, require
+
+ROUNDING = 1e-15
+"""More than the few roundings of a product of two numbers below 1; a risk is lowered by it."""
 
 
 @dataclass(frozen=True)
 class Attacker:
-    """Somebody who knows everything but whether one record is there, and sees the output.
+    """An attacker who sees the output, and knows everything but whether one record is in the data.
 
     >>> import hush
     >>> attacker = Attacker(hush.Gaussian(1.0))
@@ -29,11 +31,11 @@ class Attacker:
         require("Attacker", self.mechanism)
 
     def roc(self, false_positive_rates: list[float]) -> list[tuple[float, float]]:
-        """(false positive rate, largest true positive rate) for each."""
+        """(false positive rate, largest true positive rate) for each of the rates."""
         return [(rate, self.true_positive_rate(false_positive_rate=rate)) for rate in false_positive_rates]
 
     def true_positive_rate(self, *, false_positive_rate: float) -> float:
-        """No attacker finds more of those present, with so many false alarms: an upper bound."""
+        """An upper bound on the true positives of any attacker with this rate of false alarms."""
         rule = "0 <= false_positive_rate <= 1"
         rate = number("Attacker", rule, 0.0, 1.0, false_positive_rate=false_positive_rate)
         return 1 - least_false_negatives(self.mechanism, rate)
@@ -43,14 +45,14 @@ class Attacker:
         return self.mechanism.advantage()
 
     def posterior(self, *, prior: float, false_positive_rate: float) -> float:
-        """How sure an attacker can be that the record is there when its test says so, at most."""
+        """How sure any attacker can be, at most, that the record is there when its test says so."""
         belief = _prior(prior)
         found = self.true_positive_rate(false_positive_rate=false_positive_rate)
         alarm = belief * found + (1 - belief) * false_positive_rate
         return belief * found / alarm if alarm > 0 else 1.0
 
     def largest_posterior(self, *, prior: float) -> float:
-        """How sure an attacker can become at all, with pure epsilon: prior e^eps / (1 - prior + prior e^eps).
+        """How sure an attacker can ever become, from pure epsilon: prior e^eps / (1 - prior + prior e^eps).
 
         >>> import hush
         >>> Attacker(hush.PureDP(math.log(3))).largest_posterior(prior=0.5)
@@ -73,16 +75,13 @@ class Attacker:
         belief = _prior(prior)
         threshold = math.log1p(-belief) - math.log(belief)
         low = high = min(belief, 1 - belief)
-        for name, removed, added in self.mechanism.neighbours():
-            pair = self.mechanism.pair(removed, added)
+        for name, neighbours in self.mechanism.directions():
+            evidence = self.mechanism.evidence(neighbours)
+            pair = evidence.pair
             below, above = known((pair.swap() if name == "add" else pair).log_delta(threshold))
             low, high = min(low, belief * -math.expm1(above)), min(high, belief * -math.expm1(below))
-            try:
-                attained = self.mechanism.attained(removed, added, alone=True) == (pair,)
-            except NotCovered:
-                attained = False
-            high = high if attained else min(belief, 1 - belief)
-        low = max(low - 1e-15, 0.0)
+            high = high if evidence.members(alone=True) == (pair,) else min(belief, 1 - belief)
+        low = max(low - ROUNDING, 0.0)
         return Bound(low, max(low, high), "Bayes risk", relation=self.mechanism.relation, route="pair")
 
 

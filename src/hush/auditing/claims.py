@@ -1,4 +1,4 @@
-"""What is claimed: a mechanism, and the parameter of it that an audit bounds from below."""
+"""What is claimed: a mechanism, and its parameter that an audit bounds from below."""
 
 from __future__ import annotations
 
@@ -10,9 +10,11 @@ from scipy import special
 from hush.arrays import Array
 from hush.checks import delta_in_range
 from hush.curves.tradeoff import profile_to_tradeoff, profile_to_tradeoff_curve
-from hush.errors import InvalidParameter, NotCovered
-from hush.mechanisms.leaves.stated import ApproxDP, GaussianDP, PureDP
+from hush.errors import InvalidParameter
 from hush.mechanisms.mechanism import Mechanism, require
+
+ROUNDED = 1e-9
+"""Slack for the rounding of a certified curve, so that it alone refutes no claim."""
 
 
 @dataclass(frozen=True)
@@ -33,26 +35,23 @@ class Claim:
 
     @classmethod
     def of(cls, claim: object, delta: float | None = None) -> Claim:
-        """The number that a mechanism promises: the delta is its own where it states one, else it must be given."""
+        """The number that a mechanism promises, at the delta that it states itself or else at the given one."""
         mechanism = claim.mechanism if isinstance(claim, Claim) else require("An audit", claim)
         if isinstance(claim, Claim) and delta is None:
             return claim
-        if isinstance(mechanism, GaussianDP) and delta is None:
-            return cls(mechanism, "mu", mechanism.mu, 0.0)
-        if isinstance(mechanism, PureDP) and delta is None:
-            delta = 0.0
-        if isinstance(mechanism, ApproxDP) and delta is None and len(mechanism.points) == 1:
-            delta = mechanism.points[0][1]
+        if delta is None and mechanism.stated_mu is not None:
+            return cls(mechanism, "mu", mechanism.stated_mu, 0.0)
+        delta = mechanism.stated_delta if delta is None else delta
         if delta is None:
             raise InvalidParameter("An audit", "delta= for a claim that states none", delta=None)
         delta = delta_in_range("An audit", delta)
         return cls(mechanism, "epsilon", mechanism.epsilon(delta=delta).upper, delta)
 
-    def bound(self, true_positive: Array, false_positive: Array) -> Array:
-        """The least parameter with which an attacker can have these error rates; 0 where any can.
+    def bound(self, true_positive: Array | float, false_positive: Array | float) -> Array:
+        """The least parameter with which an attacker can have these rates; 0 where any allows them.
 
-        One statement, p >= true_positive and q <= false_positive, speaks of both directions: the event, more likely
-        with the record, and its complement, more likely without.
+        One statement, p >= true_positive and q <= false_positive, speaks of both directions: of the event, which is
+        more likely with the record, and of its complement, which is more likely without.
 
         >>> import hush
         >>> float(Claim.of(hush.PureDP(1.0)).bound(0.9, 0.3).round(4))
@@ -72,18 +71,17 @@ class Claim:
     def allows(self, limits: tuple[tuple[float, float], ...]) -> bool:
         """Whether the certified trade-off curve has room for one of the (false positive, true positive) rates."""
         rates, found = np.array(limits).T
-        return bool(np.any(1 - found >= self._least(rates) - 1e-9))
+        return bool(np.any(1 - found >= self._least(rates) - ROUNDED))
 
     def _least(self, rates: Array) -> Array:
         """Lower bounds on the false negative rates at these false positive rates, one pass over each profile."""
         least = 1 - rates
         losses = np.linspace(-1.0, 1.0, 81) * min(1.1 * self.value + 1, 100.0)
-        for _, removed, added in self.mechanism.neighbours():
-            try:
-                pair = self.mechanism.pair(removed, added)
-            except NotCovered:
+        for _, neighbours in self.mechanism.directions():
+            evidence = self.mechanism.evidence(neighbours)
+            if not evidence.has_pair:
                 return np.array([least_false_negatives(self.mechanism, float(rate)) for rate in rates])
-            for side in (pair, pair.swap()):
+            for side in (evidence.pair, evidence.pair.swap()):
                 least = np.minimum(least, profile_to_tradeoff_curve(side.profile(), rates, losses)[0])
         return least
 
@@ -106,12 +104,11 @@ def least_false_negatives(mechanism: Mechanism, false_positive: float) -> float:
     0.740...
     """
     least = 1 - false_positive
-    for _, removed, added in mechanism.neighbours():
-        try:
-            pair = mechanism.pair(removed, added)
-        except NotCovered:
-            least = min(least, mechanism.curve(removed, added).tradeoff(false_positive_rate=false_positive))
+    for _, neighbours in mechanism.directions():
+        evidence = mechanism.evidence(neighbours)
+        if not evidence.has_pair:
+            least = min(least, evidence.curve.tradeoff(false_positive_rate=false_positive))
             continue
-        for side in (pair, pair.swap()):
+        for side in (evidence.pair, evidence.pair.swap()):
             least = min(least, profile_to_tradeoff(side.profile(), false_positive)[0])
     return max(least, 0.0)

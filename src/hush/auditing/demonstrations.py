@@ -7,21 +7,21 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from hush.auditing.simulation import laplace, normal, uniform
 from hush.checks import count, number
 from hush.randomness.draws import coins, integers, order
+from hush.randomness.float_noise import laplace, normal, uniform
 from hush.randomness.source import Source, source_or_secure
 
 
 @dataclass(frozen=True)
 class Demonstration:
-    """What an attack recovered, without protection and with it."""
+    """What an attack recovered, without protection and with it, as shares of what there was to recover."""
 
     title: str
     bare: float
     protected: float
     guessing: float
-    """What somebody finds who sees nothing."""
+    """What somebody would get right who sees nothing."""
     words: str
 
     def __str__(self) -> str:
@@ -36,8 +36,8 @@ def from_sums(
 ) -> Demonstration:
     """Secret bits from sums over random subsets, by least squares (Dinur, Nissim 2003; Dwork, McSherry, Talwar 2007).
 
-    Every answer is within a few of the truth, and yet nearly all bits come out. Laplace noise that makes all answers
-    together epsilon-DP leaves little.
+    Every answer is off by a few at most, and yet nearly all bits are found. With Laplace noise that makes all answers
+    together epsilon-DP, guesses are hardly better than a coin.
 
     >>> import hush
     >>> shown = from_sums(people=60, queries=240, source=hush.SeededSource(1))
@@ -68,7 +68,7 @@ def from_gradients(
     """A training record from the gradient of a linear layer with a bias (Zhu, Liu, Han 2019; Geiping et al. 2020).
 
     The gradient of the weights is the record times that of the bias, so their ratio is the record itself; clipped and
-    with Gaussian noise of this multiplier it is not. Recovered is the share of coordinates within a tenth.
+    with Gaussian noise of this multiplier it is not. A guess within a tenth of a coordinate has recovered it.
 
     >>> import hush
     >>> shown = from_gradients(source=hush.SeededSource(1))
@@ -97,8 +97,8 @@ def linkage(
 ) -> Demonstration:
     """Names in an anonymised table of ratings, from a few public ratings of each person (Narayanan, Shmatikov 2008).
 
-    Rows have no names, some public points are off by one, and yet the row with the best score, rare titles counting
-    more, is the person's. Published as noisy counts of each title there are no rows to find.
+    The rows have no names, and some public ratings are off by one. Yet the row that fits best, rare titles counting
+    more, is the person's. If only noisy counts of each title are published, there are no rows to find.
 
     >>> import hush
     >>> linkage(people=300, source=hush.SeededSource(1)).bare > 0.9
@@ -122,5 +122,5 @@ def linkage(
         said = table[person, chosen] + (integers(bits, 3, len(chosen)) - 1)  # off by one now and then
         close = (published[:, chosen] > 0) & (np.abs(published[:, chosen] - said) <= 1)
         right += int(hidden[np.argmax(close @ rarity[chosen])] == person)
-    words = f"{people} people, {known} public points each; protection: counts of each title, without rows."
+    words = f"{people} people, {known} public ratings each; protection: counts of each title, without rows."
     return Demonstration("Linkage of an anonymised table", right / people, 1 / people, 1 / people, words)

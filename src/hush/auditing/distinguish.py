@@ -13,7 +13,8 @@ from hush.arrays import Array
 from hush.auditing.claims import Claim
 from hush.auditing.confidence import at_least, at_most, confidence_in_range, joint_limits
 from hush.auditing.report import AuditReport, NullCheck
-from hush.auditing.scores import attackers
+from hush.auditing.scores import fitted_scores
+from hush.auditing.simulation import Drawing
 from hush.checks import count
 from hush.errors import HushError, InvalidParameter
 from hush.mechanisms.mechanism import Mechanism
@@ -21,11 +22,12 @@ from hush.mechanisms.mechanism import Mechanism
 Worlds: TypeAlias = tuple[Array, Array]
 """Outputs with the record, and without it (or with another instead)."""
 
-LEAST = 100
-"""Fewer samples than this in a world prove nothing."""
-NULLS = 20
+FEWEST_RUNS = 100
+"""Fewer runs of an input prove nothing."""
+NULL_AUDITS = 20
+"""Audits of equal inputs in a null check, half of them from each world."""
 THRESHOLDS = 60
-Drawing: TypeAlias = Callable[[int], Any]
+"""Thresholds that are tried for a score, from each world."""
 
 
 def distinguish(
@@ -40,10 +42,11 @@ def distinguish(
 ) -> AuditReport:
     """How far apart a mechanism's outputs on two neighbouring inputs certainly are, against what it claims.
 
-    `present` and `absent` are outputs of independent runs (numbers, or rows of numbers), or functions that draw so
-    many of them. Half of each world chooses the attacker (score, threshold, side); the bound comes from the other half,
-    from one event, so no correction for the choice is due. Limits are Clopper-Pearson's, joined for the two rates. With
-    `bits` the attacker also looks at the last bits of the outputs, which betray noise made of floats.
+    `present` and `absent` are outputs of independent runs (numbers, rows of numbers, or text), or functions that draw
+    so many of them. One half of the runs chooses the attacker: score, threshold and side. The bound comes from the
+    other half and from one event, so that no correction for the choice is due. Limits are those of Clopper and Pearson,
+    joined for the two rates. With `bits` the attacker also looks at the last bits of outputs, which betray noise that
+    is made of floats.
 
     >>> import hush, hush.auditing
     >>> noisy = hush.auditing.simulated(hush.Laplace(1.0), source=hush.SeededSource(1))
@@ -53,8 +56,8 @@ def distinguish(
     """
     stated = Claim.of(claim, delta)
     confidence = confidence_in_range("distinguish", confidence)
-    samples = count("distinguish", LEAST, samples=samples)
-    worlds = _worlds(_drawn("present", present, samples), _drawn("absent", absent, samples))
+    samples = count("distinguish", FEWEST_RUNS, samples=samples)
+    worlds = as_worlds(_drawn("present", present, samples), _drawn("absent", absent, samples))
     error = 1 - confidence
     event, last, true, false = attack(worlds, stated, error, bits)
     return AuditReport(
@@ -85,7 +88,7 @@ def _coarse(true: Array, false: Array) -> tuple[tuple[float, float], ...]:
 
 @dataclass(frozen=True)
 class Event:
-    """A set of outputs: those whose score lies beyond a threshold; tilt shares the error among its two rates."""
+    """A set of outputs: those whose score lies beyond a threshold; `tilt` shares the error between its two rates."""
 
     name: str
     score: Callable[[Array], Array]
@@ -103,7 +106,7 @@ class Event:
         return joint_limits(self.happens(present), len(present), self.happens(absent), len(absent), error, self.tilt)
 
     def curve(self, worlds: Worlds) -> tuple[tuple[float, float], ...]:
-        """(false positive, true positive) rates of its score at every threshold, to draw."""
+        """(false positive, true positive) rates of its score at many thresholds, for a chart."""
         scored = [np.sort(self.sign * self.score(world)) for world in worlds]
         cuts = np.unique(np.quantile(np.concatenate(scored), np.linspace(0, 1, 101)))
         rates = [1 - np.searchsorted(world, cuts, side="right") / len(world) for world in scored]
@@ -119,7 +122,7 @@ def choose(worlds: tuple[Array, ...], claim: Claim, error: float, bits: bool = F
     first = [world[: len(world) // 2] for world in worlds]
     second = [world[len(world) // 2 :] for world in worlds]
     best, promised = NOTHING, 0.0
-    for name, score in attackers(first[0], first[1], bits).items():
+    for name, score in fitted_scores(first[0], first[1], bits).items():
         scored = [score(world) for world in second]
         for sign in (1, -1):
             place, tilt, reached = _threshold([np.sort(sign * side) for side in scored], claim, error)
@@ -140,7 +143,7 @@ def _threshold(sides: list[Array], claim: Claim, error: float) -> tuple[float, f
 
 
 def _tilt(claim: Claim, true: float, false: float) -> float:
-    """The weights of the two rates in the error of the bound: their deviations times the slopes of the bound."""
+    """The angle whose cosine and sine weigh the two rates: in proportion to slope of the bound times deviation."""
     step = 1e-4
     at = float(claim.bound(true, false))
     by_true = abs(float(claim.bound(true - step * true * (1 - true), false)) - at) / (true * (1 - true))
@@ -161,10 +164,10 @@ def _places(sides: list[Array]) -> Array:
 
 
 def _null_check(worlds: Worlds, claim: Claim, error: float, bits: bool) -> NullCheck:
-    """The same audit on blocks of runs of one input: what it finds there is a false alarm."""
+    """The same audit on blocks of runs of one input: whatever it finds there is a false alarm."""
     alarms, runs = 0, 0
     for world in worlds:
-        blocks = max(1, min(NULLS // 2, len(world) // (2 * LEAST)))
+        blocks = max(1, min(NULL_AUDITS // 2, len(world) // (2 * FEWEST_RUNS)))
         size = len(world) // (2 * blocks)
         for place in range(0, 2 * blocks * size, 2 * size):
             pair = world[place : place + size], world[place + size : place + 2 * size]
@@ -197,8 +200,8 @@ def _outputs(name: str, given: Any) -> Array:
     if array.ndim == 0 or array.ndim > 2:
         rule = "numbers, or rows of numbers, one for each run"
         raise InvalidParameter("distinguish", rule, **{name: f"shape {array.shape}"})
-    if len(array) < LEAST:
-        raise InvalidParameter("distinguish", f"at least {LEAST} runs of each input", **{name: len(array)})
+    if len(array) < FEWEST_RUNS:
+        raise InvalidParameter("distinguish", f"at least {FEWEST_RUNS} runs of each input", **{name: len(array)})
     if array.dtype.kind == "f" and np.isnan(array).any():
         rule = "outputs without NaN (where NaN is an answer, give it a number of its own)"
         raise InvalidParameter("distinguish", rule, **{name: f"{int(np.isnan(array).sum())} are NaN"})
@@ -207,10 +210,10 @@ def _outputs(name: str, given: Any) -> Array:
     return array
 
 
-def _worlds(present: Array, absent: Array) -> Worlds:
+def as_worlds(present: Array, absent: Array) -> Worlds:
     """Both as numbers, the infinite ones beyond all others; text becomes its place among the texts of the first halves.
 
-    Places among all texts would let the half that counts move the attacker's events.
+    Places among all texts would let the half that is counted move the attacker's events.
     """
     if present.shape[1:] != absent.shape[1:]:
         raise InvalidParameter("distinguish", "outputs of one shape", present=present.shape, absent=absent.shape)
@@ -221,9 +224,9 @@ def _worlds(present: Array, absent: Array) -> Worlds:
         places = [np.searchsorted(known, t) + np.searchsorted(known, t, side="right") for t in texts]
         return places[0].astype(float), places[1].astype(float)
     limit = math.sqrt(np.finfo(float).max) / 4  # squares and sums stay finite
-    return tuple(np.clip(world.astype(float), -limit, limit) for world in (present, absent))  # type: ignore[return-value]
+    return np.clip(present.astype(float), -limit, limit), np.clip(absent.astype(float), -limit, limit)
 
 
 def _text(world: Array) -> Array:
-    """Bytes letter by letter, whatever their encoding."""
+    """The outputs as text; bytes become one letter each, whatever their encoding."""
     return np.char.decode(world, "latin-1") if world.dtype.kind == "S" else world.astype(str)

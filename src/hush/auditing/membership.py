@@ -11,12 +11,14 @@ import numpy as np
 from scipy import special
 
 from hush.arrays import Array
-from hush.auditing.confidence import at_least, at_most, confidence_in_range, finite_numbers, zeros_and_ones
+from hush.auditing.checked_scores import finite_numbers, zeros_and_ones
+from hush.auditing.confidence import at_least, at_most, confidence_in_range
 from hush.checks import number
 from hush.errors import InvalidParameter
 from hush.questions.charts.drawing import Axis, Chart, ChartLine, Stroke
 
 RATES = (1e-3, 1e-2, 0.1)
+"""False positive rates that are reported unless others are asked for."""
 
 
 @dataclass(frozen=True)
@@ -33,7 +35,7 @@ class Estimate:
 
 @dataclass(frozen=True)
 class RateAt:
-    """True positives at a false positive rate; `most` is an upper limit on the true rate at the counted threshold."""
+    """True positives at a false positive rate; `most` is an upper limit on the false positives at its threshold."""
 
     false_positive_rate: float
     most: float
@@ -97,7 +99,7 @@ def membership(
     confidence: float = 0.95,
     attack: str = "membership inference",
 ) -> MembershipReport:
-    """ROC, area, advantage and true positives at low false positive rates of scores, larger for members.
+    """The ROC curve of scores that are larger for members: area, advantage, true positives at low false positives.
 
     Intervals: the area by Hoeffding's inequality for two-sample averages, the advantage by that of Dvoretzky, Kiefer,
     Wolfowitz (Massart 1990) for both sides, the rates by order statistics of the others and Clopper and Pearson. Each
@@ -121,13 +123,21 @@ def membership(
     )  # fmt: skip
 
 
-def loss_threshold(losses: Any, members: Any, **options: Any) -> MembershipReport:
+def loss_threshold(
+    losses: Any, members: Any, *, false_positive_rates: tuple[float, ...] = RATES, confidence: float = 0.95
+) -> MembershipReport:
     """The simplest attack (Yeom et al. 2018): members have smaller losses.
 
     >>> loss_threshold([0.1, 0.2, 0.9, 0.8], [1, 1, 0, 0]).advantage.value
     1.0
     """
-    return membership(-finite_numbers("loss_threshold", losses=losses), members, attack="loss threshold", **options)
+    return membership(
+        -finite_numbers("loss_threshold", losses=losses),
+        members,
+        false_positive_rates=false_positive_rates,
+        confidence=confidence,
+        attack="loss threshold",
+    )
 
 
 def _area(present: Array, absent: Array, confidence: float) -> Estimate:
@@ -170,10 +180,10 @@ def _limits_at(present: Array, absent: Array, rate: float, error: float) -> tupl
     above = int(np.count_nonzero(special.bdtrc(places - 1, len(absent), rate) > error)) + 1
     lower, upper = 0.0, 1.0
     if below > 0:
-        passed = np.count_nonzero(present > absent[len(absent) - below])
+        passed = int(np.count_nonzero(present > absent[len(absent) - below]))
         lower = float(at_least(passed, len(present), error))
     if above <= len(absent):
-        passed = np.count_nonzero(present >= absent[len(absent) - above])
+        passed = int(np.count_nonzero(present >= absent[len(absent) - above]))
         upper = float(at_most(passed, len(present), error))
     return lower, upper
 
@@ -193,10 +203,11 @@ def _curve(present: Array, absent: Array) -> tuple[tuple[float, float], ...]:
 def likelihood_ratio(scores: Any, shadow_scores: Any, shadow_members: Any) -> Array:
     """Scores of the likelihood-ratio attack (LiRA; Carlini et al. 2022) for one model, from shadow models.
 
-    `scores` has the target's score of each example (such as log p - log(1 - p) of the true class); row k of
-    `shadow_scores` has the same of shadow model k, and `shadow_members` says which examples it was trained on. Normal
-    laws are fitted to each example's scores inside and outside, with one variance for all where models are few.
-    Without any shadow model that had the example inside, the test against 'outside' alone is used.
+    A shadow model is one of the same kind, trained on other examples by the attacker. `scores` has the attacked model's
+    score of each example (such as log p - log(1 - p) of the true class); row k of `shadow_scores` has those of shadow
+    model k, and `shadow_members` says which examples it was trained on. Normal laws are fitted to each example's scores
+    inside and outside, with one variance for all where models are few. Where some example was inside fewer than two
+    shadow models, every test is against 'outside' alone.
 
     >>> outside, inside = np.zeros((8, 1)) + np.arange(8)[:, None] % 2, np.arange(8)[:, None] % 4 > 1
     >>> bool(likelihood_ratio([5.0], outside + 4 * inside, inside) > 0)
@@ -205,7 +216,7 @@ def likelihood_ratio(scores: Any, shadow_scores: Any, shadow_members: Any) -> Ar
     observed = finite_numbers("likelihood_ratio", scores=scores)
     shadows, inside = np.asarray(shadow_scores, dtype=float), np.asarray(shadow_members, dtype=bool)
     if shadows.shape != inside.shape or shadows.ndim != 2 or shadows.shape[1] != len(observed):
-        rule = f"one row a shadow model and {len(observed)} columns, for scores and for members"
+        rule = f"one row per shadow model and {len(observed)} columns, for scores and for members"
         raise InvalidParameter("likelihood_ratio", rule, shadow_scores=shadows.shape, shadow_members=inside.shape)
     if not np.isfinite(shadows).all():
         raise InvalidParameter("likelihood_ratio", "finite numbers", shadow_scores="some are not")
@@ -221,6 +232,7 @@ def likelihood_ratio(scores: Any, shadow_scores: Any, shadow_members: Any) -> Ar
 
 
 FEW_MODELS = 64
+"""Below so many shadow models, all examples share one variance: that of each is too uncertain."""
 
 
 def _fitted(shadows: Array, used: Array) -> tuple[Array, Array]:

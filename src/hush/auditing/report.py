@@ -9,10 +9,13 @@ from functools import cached_property
 
 from scipy import special
 
-from hush.auditing.claims import Claim
+from hush.auditing.claims import ROUNDED, Claim
 from hush.numerics.decimals import rounded_down
 from hush.questions.charts import chart
 from hush.questions.charts.drawing import Axis, Chart, ChartLine, Stroke
+
+TOO_RARE = 1e-4
+"""A sound audit fails its null check with at most this probability."""
 
 
 @dataclass(frozen=True)
@@ -29,18 +32,19 @@ class NullCheck:
 
     @property
     def passes(self) -> bool:
-        """Whether so many alarms can be chance: a sound audit fails this once in ten thousand."""
-        return self.alarms == 0 or float(special.bdtrc(self.alarms - 1, self.runs, self.error)) > 1e-4
+        """Whether so many alarms can be chance."""
+        return self.alarms == 0 or float(special.bdtrc(self.alarms - 1, self.runs, self.error)) > TOO_RARE
 
     @property
     def words(self) -> str:
+        """What was found, in a few words."""
         said = f"{self.alarms} false alarms in {self.runs} audits of equal inputs"
         return said if self.passes else f"FAILED, {said}: the runs are not independent, nothing follows from them"
 
 
 @dataclass(frozen=True)
 class AuditReport:
-    """A lower bound on the privacy parameter of what ran, that holds with the stated confidence.
+    """A lower bound on the privacy parameter of what ran, which holds with the stated confidence.
 
     `survives` is False where the bound exceeds the claim, or the attacker lies outside the certified trade-off curve.
     """
@@ -63,14 +67,14 @@ class AuditReport:
         """Whether the claim is still possible after what was seen."""
         if not self.null.passes or self.lower_bound == 0:
             return True
-        # the claim itself is rounded in the last digits
-        if self.lower_bound > self.claim.value * (1 + 1e-9):
+        # the claim itself is rounded in its last digits
+        if self.lower_bound > self.claim.value * (1 + ROUNDED):
             return False
         return not self.limits or self.claim.allows(self.limits)
 
     @property
     def verdict(self) -> str:
-        """In a few words: the claim is refuted, survives, or there is no evidence at all."""
+        """In a few words: the claim is refuted, it survives, or there is no evidence at all."""
         if not self.null.passes:
             return "no evidence: the null check failed"
         if self.lower_bound == 0:

@@ -1,4 +1,4 @@
-"""Ways to turn outputs of a mechanism into one score; each is fixed on samples that the bound never sees."""
+"""Ways to turn outputs of a mechanism into one score; each is fitted on samples that the bound never sees."""
 
 from __future__ import annotations
 
@@ -11,17 +11,18 @@ import numpy as np
 from hush.arrays import Array
 
 Score: TypeAlias = Callable[[Array], Array]
-"""Outputs of many runs to one number a run; an attacker guesses 'present' where it is large, or where it is small."""
+"""Gives one number per run: an attacker guesses 'present' where it is large, or where it is small."""
 
 FEW = 256
-"""So many different values are told apart one by one; more are put into cells."""
+"""Up to so many different values are told apart one by one; more are put into cells."""
 CELLS = 64
+"""Cells of a histogram, each of about as many outputs."""
 COORDINATES = 4
 """So many coordinates of a vector are also tried alone: those where the worlds differ most."""
 
 
-def attackers(present: Array, absent: Array, bits: bool) -> dict[str, Score]:
-    """Named scores for outputs like these: numbers, one a run, or rows of numbers; `bits` adds their last bits."""
+def fitted_scores(present: Array, absent: Array, bits: bool) -> dict[str, Score]:
+    """Named scores for outputs like these: one number or one row per run; `bits` adds their last bits."""
     if present.ndim == 1:
         return _of_numbers(present, absent, bits)
     scores: dict[str, Score] = {}
@@ -68,7 +69,7 @@ def lowest_bit(values: Array) -> Array:
 
 
 def _ratio(present: Array, absent: Array) -> Score:
-    """log of the ratio of the masses of the cell that a value falls into; cells nobody has seen are neutral."""
+    """log of the ratio of the two masses of the cell that a value falls into; cells that were not seen are neutral."""
     both = np.concatenate([present, absent])
     sampled = np.unique(both[:: max(1, len(both) // 20_000)])
     if len(sampled) <= FEW:
@@ -77,7 +78,7 @@ def _ratio(present: Array, absent: Array) -> Score:
     else:
         edges = np.unique(np.quantile(both, np.linspace(0, 1, CELLS + 1)[1:-1]))
     masses = [np.bincount(np.searchsorted(edges, x), minlength=len(edges) + 1) for x in (present, absent)]
-    # a count too few to trust pulls towards no evidence
+    # one more in each cell: small counts then say little
     ratio = np.log((masses[0] + 1) / (len(present) + 2)) - np.log((masses[1] + 1) / (len(absent) + 2))
     seen = masses[0] + masses[1] > 0
     table = np.where(seen, ratio, 0.0)
@@ -104,9 +105,9 @@ def _discriminant(present: Array, absent: Array) -> Array:
 def _naive_bayes(present: Array, absent: Array) -> Score:
     places = range(min(present.shape[1], 64))
     parts = [_ratio(present[:, place], absent[:, place]) for place in places]
-    return lambda x: sum(part(x[:, place]) for place, part in enumerate(parts))
+    return lambda x: sum((part(x[:, place]) for place, part in enumerate(parts)), start=np.zeros(len(x)))
 
 
 def _row_key(width: int) -> Array:
-    """A direction on which different rows of small numbers fall on different places."""
+    """A direction on which different rows of small whole numbers fall on different places."""
     return np.array([math.sqrt(2 + 3 * place) * (1 + place / 7) for place in range(width)])

@@ -7,14 +7,14 @@ from collections.abc import Callable
 
 import numpy as np
 
-from hush.curves.pairs.pair import Interval, known
-from hush.numerics.laws.law import UNIT
+from hush.curves.interval import Interval, known
+from hush.numerics.rounding import UNIT
 from hush.numerics.work import attempt
 
 LogProfile = Callable[[float], Interval]
 """epsilon -> bounds on log delta(epsilon), for every real epsilon."""
 
-ROUNDING = 1e-15
+RATE_ROUNDING = 1e-15
 """Of 1 - delta - e^eps rate, where both are at most 1: five operations, each off by half of 2.2e-16 at the most."""
 AWAY, FAR, POINTS = 60.0, 700.0, 241
 """Epsilons that say all of a profile: e^-60 is far below rounding, e^700 is near the largest float; and how many."""
@@ -36,7 +36,7 @@ def profile_to_tradeoff(log_delta: LogProfile, rate: float) -> Interval:
         end = known(attempt(lambda: log_delta(epsilon), (-math.inf, 0.0)))[side]
         cost = _cost(epsilon, rate)
         # without a rate the values are those of delta alone, whose order rounding keeps
-        doubt = ROUNDING + 8 * UNIT * (1 + abs(epsilon)) * cost if rate > 0 else 0.0
+        doubt = RATE_ROUNDING + 8 * UNIT * (1 + abs(epsilon)) * cost if rate > 0 else 0.0
         return 1 - math.exp(end) - cost + (-doubt if side else doubt)
 
     best, top = _maximise(lambda e: value(e, 1))
@@ -44,10 +44,10 @@ def profile_to_tradeoff(log_delta: LogProfile, rate: float) -> Interval:
         return least, most
     ceiling = most
     for width in WIDTHS:
-        ceiling = min(ceiling, _ceiling(value, best, width) + ROUNDING)
+        ceiling = min(ceiling, _ceiling(value, best, width) + RATE_ROUNDING)
         if ceiling < most:
             break
-    low = min(max(top - ROUNDING, 0.0), least)
+    low = min(max(top - RATE_ROUNDING, 0.0), least)
     if ceiling >= most and low < least and rate > math.exp(2 - FAR):
         ceiling = attempt(lambda: _from_afar(log_delta, rate), most)
     return low, max(low, min(max(ceiling, 0.0), most))
@@ -151,8 +151,8 @@ def profile_to_tradeoff_curve(
     last_t, last = np.array([t[0], t[-1]]), np.array([1 - t[0], 0.0])
     all_t, all_delta = np.concatenate([t, corners_t, last_t]), np.concatenate([below, corners, last])
     # where the maximum is, each of the terms is at most 1: a few roundings of 1e-16
-    upper = np.max(1 - all_delta - np.multiply.outer(rates, all_t), axis=-1) + ROUNDING
-    lower = np.max(1 - above - np.multiply.outer(rates, t), axis=-1) - ROUNDING
+    upper = np.max(1 - all_delta - np.multiply.outer(rates, all_t), axis=-1) + RATE_ROUNDING
+    lower = np.max(1 - above - np.multiply.outer(rates, t), axis=-1) - RATE_ROUNDING
     least, most = np.array([complement(rate) for rate in rates.tolist()]).reshape(-1, 2).T
     lower = np.clip(lower, 0.0, least)
     return lower, np.maximum(lower, np.clip(upper, 0.0, most))

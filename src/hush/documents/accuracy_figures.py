@@ -11,18 +11,10 @@ from functools import cached_property
 
 import numpy as np
 
-from hush.documents.accuracy_experiment import (
-    CALIBRATED,
-    DELTA,
-    EXPONENTIAL,
-    POPULATIONS,
-    TEXTBOOK,
-    Cell,
-    Experiment,
-    Population,
-)
+from hush.documents.accuracy_experiment import DELTA, POPULATIONS, Cell, Experiment, Population
 from hush.questions.charts.drawing import Axis, Chart, ChartLine, Stroke
 from hush.questions.planning import plan
+from hush.questions.planning.of_median import CALIBRATED, EXPONENTIAL, TEXTBOOK
 
 CURVE_EPSILONS = tuple(np.geomspace(0.02, 2.0, 9).tolist())
 CURVE_RATES = (1.0, 0.7, 0.5, 0.35, 0.25, 0.18, 0.13, 0.09, 0.06, 0.04, 0.03, 0.02, 0.01)

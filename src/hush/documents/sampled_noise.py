@@ -24,7 +24,7 @@ from hush.curves.renyi.sampling import (
 )
 from hush.mechanisms.leaves.noise import Gaussian, Laplace
 from hush.mechanisms.mechanism import Mechanism
-from hush.mechanisms.schemes.scheme import Poisson
+from hush.mechanisms.schemes.poisson import Poisson
 from hush.questions.charts.drawing import Axis, Chart, ChartLine, Stroke
 from hush.questions.compositions import SHARES
 

@@ -1,4 +1,4 @@
-"""The boundary at which other people's code sees private rows: nothing of what it raises or warns of passes."""
+"""The boundary at which other people's code sees private rows: none of its errors and warnings pass."""
 
 from __future__ import annotations
 

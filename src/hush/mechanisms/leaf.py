@@ -10,20 +10,12 @@ from hush.curves.relation import Relation
 from hush.curves.renyi.curve import RenyiCurve
 from hush.curves.renyi.sampling import poisson_mirrored
 from hush.errors import NotCovered
-from hush.mechanisms.mechanism import (
-    IDENTITY,
-    NONE,
-    Counts,
-    Mechanism,
-    against_nothing,
-    exactly,
-    one_replaced,
-    replaced_on_a_sample,
-    settled,
-)
+from hush.mechanisms.mechanism import Mechanism, against_nothing, replaced_on_a_sample
+from hush.mechanisms.neighbours import REMOVED, Neighbours
+from hush.mechanisms.traits import Special
 
 IN_ORDER = "it goes through the records in an order, and a sample with another record may shift all places"
-"""Why some mechanisms gain nothing from a secret sample: Mechanism.no_secret_sample."""
+"""Why some mechanisms gain nothing from a secret sample: Scope.no_secret_sample."""
 WHOLE_ORDERS = 100_000
 """Reach of a curve that is cheap at all whole orders."""
 
@@ -43,10 +35,9 @@ class Leaf(Mechanism):
     exact_mixture = False
     """Whether `mixture` is attained; else it is an upper bound."""
 
-    def mixture(self, removed: Counts, added: Counts) -> Pair:
-        """The pair where the number of records that take part is random and not just 0 or 1."""
-        if one_replaced(removed, added) and self.relation is Relation.ADD_REMOVE:
-            return replaced_on_a_sample(self, removed[1])
+    def mixture(self, neighbours: Neighbours) -> Pair:
+        if neighbours.exchanged is not None and self.relation is Relation.ADD_REMOVE:
+            return replaced_on_a_sample(self, neighbours.exchanged)
         if self.relation is Relation.REPLACE:
             raise NotCovered(
                 f"{self}, stated for replaced records, on a sample of random size: no pair is known, as a sample may "
@@ -57,36 +48,26 @@ class Leaf(Mechanism):
             "replaced; for groups, Gaussian and discrete noise, and stated guarantees"
         )
 
-    def pair(self, removed: Counts, added: Counts) -> Pair:
-        r, a = settled(removed), settled(added)
-        if r is not None and a is not None:
-            return IDENTITY if r == a == 0 else self.at(r, a)
-        if a == 0 and len(removed) == 2:
-            return self.at(1, 0).mix(removed[1])
-        if r == 0 and len(added) == 2:
-            return self.at(0, 1).swap().mix(added[1]).swap()
-        return self.mixture(removed, added)
-
-    def curve(self, removed: Counts, added: Counts) -> RenyiCurve:
-        curve = super().curve(removed, added)
-        r, a = settled(removed), settled(added)
-        if r is not None and a is not None:
+    def curve_of(self, neighbours: Neighbours) -> RenyiCurve | None:
+        curve = self.pair_of(neighbours).curve()
+        if neighbours.settled is not None:
             return curve.declaring(attained=self.attains_curve, mirrored=self.mirrored)
-        rate = removed[1] if a == 0 and len(removed) == 2 else added[1] if r == 0 and len(added) == 2 else None
-        plain = self.curve(exactly(1), NONE) if rate is not None and self.mirrored else None
+        rate = neighbours.sampled
+        plain = self.curve_of(REMOVED) if rate is not None and self.mirrored else None
         if rate is None or plain is None or plain.reach < WHOLE_ORDERS:
             return curve
         # at whole orders the theorem is exact and a plain sum, which keeps its digits where little is revealed
         return RenyiCurve.least([curve, poisson_mirrored(plain, rate)])
 
-    def attained(self, removed: Counts, added: Counts, alone: bool) -> tuple[Pair, ...]:
-        if self.exact_mixture or not one_replaced(removed, added):
-            return (self.pair(removed, added),)
-        return against_nothing(self, removed[1], alone)
+    def attained(self, neighbours: Neighbours, alone: bool) -> tuple[Pair, ...] | None:
+        if self.exact_mixture or neighbours.exchanged is None:
+            return None
+        return against_nothing(self, neighbours.exchanged, alone)
 
-    def likened(self, records: int, alone: bool) -> tuple[Pair, ...]:
+    @property
+    def special(self) -> Special:
         """A query may be free to ask just whether a record is there."""
-        return self.attained(exactly(records), exactly(records), alone)
+        return Special(likened=lambda records, alone: self.evidence(Neighbours.of(records, records)).attained(alone))
 
     def steps(self, removed: int, added: int) -> int:
         """How many units of sensitivity the neighbours are apart."""

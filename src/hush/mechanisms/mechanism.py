@@ -4,34 +4,29 @@ from __future__ import annotations
 
 import math
 from abc import ABC, abstractmethod
-from collections.abc import Iterable
-from dataclasses import dataclass
+from collections.abc import Callable, Iterable
+from dataclasses import fields, is_dataclass
 from functools import cached_property
-from typing import TYPE_CHECKING
+from typing import final
 
 import numpy as np
 
+from hush.arrays import Array
 from hush.checks import listed, number
 from hush.curves.bound import Bound, delta_of
-from hush.curves.pairs.envelope import Largest
-from hush.curves.pairs.pair import CUT_OFF, Interval, Pair, agreed_epsilon, agreed_log_delta, known
-from hush.curves.pairs.product import Product
+from hush.curves.interval import known
+from hush.curves.pairs.pair import Pair
+from hush.curves.pairs.pointwise import Largest
 from hush.curves.relation import Relation
 from hush.curves.renyi.curve import RenyiCurve
-from hush.curves.tradeoff import complement, profile_to_tradeoff
+from hush.curves.tradeoff import complement
 from hush.errors import InvalidParameter, NotCovered
-from hush.numerics.work import asked, attempt, part
-
-if TYPE_CHECKING:
-    from hush.mechanisms.schemes.scheme import Scheme
-
-Counts = tuple[float, ...]
-"""Probabilities that 0, 1, 2, ... of the records that differ take part."""
-
-NONE: Counts = (1.0,)
-
-NO_CURVE = RenyiCurve.constant(math.inf)
-"""Where nothing is known of a Rényi divergence."""
+from hush.mechanisms.evidence import NOTHING, Evidence, least_false_negatives
+from hush.mechanisms.neighbours import ADDED, REMOVED, REPLACED, Neighbours
+from hush.mechanisms.schemes.scheme import Scheme
+from hush.mechanisms.traits import Scope, Special, Step
+from hush.numerics.work import asked, part
+from hush.randomness.source import Source
 
 FIRST = 0.65
 """Share of the work for all directions but the last: what the first makes often serves the next, too."""
@@ -40,74 +35,104 @@ DEEPEST = 24
 """Mechanisms inside each other: every question walks down to the innermost, and Python's stack has an end. So many
 fit into a JSON text, which has up to three levels for each."""
 
-IDENTITY = Product(())
-"""The pair of two equal distributions."""
+VERBS = ("on", "repeat", "then", "beside", "group", "under")
+QUESTIONS = ("epsilon", "delta", "log_delta", "renyi", "renyi_curve", "tradeoff", "advantage", "explain", "statement")
+SHOWN = frozenset((*VERBS, *QUESTIONS, "relation", "compared", "pairs"))
+"""What tab completion shows of a mechanism, beside its own parameters; the rest is for those who write mechanisms."""
 
 
-def exactly(records: int) -> Counts:
-    """All of so many records take part."""
-    return (0.0,) * records + (1.0,)
+class Algebra:
+    """What the verbs of a mechanism make: each combinator is put here by the module that defines it."""
+
+    repeat: Callable[[Mechanism, int], Mechanism]
+    sequence: Callable[[Iterable[Mechanism]], Mechanism]
+    parallel: Callable[[Iterable[Mechanism]], Mechanism]
+    group: Callable[[Mechanism, int], Mechanism]
+    under: Callable[[Mechanism, Relation], Mechanism]
 
 
-def settled(counts: Counts) -> int | None:
-    """The number of records that take part, where it is certain."""
-    ones = [k for k, weight in enumerate(counts) if weight > 0]
-    return ones[0] if len(ones) == 1 else None
-
-
-@dataclass(frozen=True)
-class Step:
-    """One line of a derivation: what is done, and by which theorem."""
-
-    what: str
-    theorem: str
-    assumes: str = ""
-    inner: tuple[Step, ...] = ()
+ALGEBRA = Algebra()
 
 
 class Mechanism(ABC):
     """An immutable expression of what ran.
 
-    Subclasses give `relation`, `pair` (or `curve`), `derivation` and `__str__`; all questions are derived.
+    Subclasses give `relation`, `derivation`, `__str__` and what they know: `at` (and, where it pays, `mixture`,
+    `curve_of`, `attained`), or, where they only hand the question on, `knows`. All questions are derived.
     """
 
     relation: Relation
     """Which datasets are neighbours."""
 
-    @abstractmethod
-    def pair(self, removed: Counts, added: Counts) -> Pair:
-        """The dominating pair where P's data has the removed records and Q's data the added ones instead.
+    curve_says_more: bool = False
+    """Whether the Rényi curve says things that the pair does not: worth asking both."""
 
-        Raises NotCovered where no pair is known; then `curve` may still answer.
-        """
+    # -- what a mechanism knows --------------------------------------------------------------------------------
 
     @abstractmethod
     def derivation(self) -> Step:
         """How the guarantee follows."""
 
-    def curve(self, removed: Counts, added: Counts) -> RenyiCurve:
-        """Upper bounds on the Rényi divergence of every order, for the same neighbours."""
-        return self.pair(removed, added).curve()
+    @final
+    def evidence(self, neighbours: Neighbours) -> Evidence:
+        """All that is known of these neighbours; what is not covered raises when it is asked for."""
+        try:
+            return self.knows(neighbours)
+        except NotCovered as reason:
+            return Evidence.unknown(reason)
 
-    def attained(self, removed: Counts, added: Counts, alone: bool) -> tuple[Pair, ...]:
-        """Pairs that some mechanism of the same declaration attains for these neighbours: lower bounds come from them.
+    def knows(self, neighbours: Neighbours) -> Evidence:
+        """The evidence, from what the methods below say; those that only hand the question on put theirs here."""
+        if neighbours.nobody:
+            return NOTHING
+        return Evidence(
+            lambda: self.pair_of(neighbours),
+            lambda: self.curve_of(neighbours),
+            lambda alone: self.attained(neighbours, alone),
+            curve_says_more=self.curve_says_more,
+        )
 
-        Alone, it is enough that each epsilon has such a mechanism. Otherwise each pair must belong to one mechanism, so
-        that it stays attained when composed. It is the pair itself, unless that is an envelope of many or just a bound.
-        """
-        return (self.pair(removed, added),)
+    def pair_of(self, neighbours: Neighbours) -> Pair:
+        """The cases, told apart once: all take part; one record does by chance, on one side; anything else."""
+        if neighbours.settled is not None:
+            return self.at(*neighbours.settled)
+        if neighbours.leaving is not None:
+            return self.at(1, 0).mix(neighbours.leaving)
+        if neighbours.coming is not None:
+            return self.at(0, 1).swap().mix(neighbours.coming).swap()
+        return self.mixture(neighbours)
+
+    def at(self, removed: int, added: int) -> Pair:
+        """The dominating pair where all of the records that differ take part; NotCovered where none is known."""
+        raise NotCovered(f"{self} has no dominating pair")
+
+    def mixture(self, neighbours: Neighbours) -> Pair:
+        """The dominating pair where the number of records that take part is random, and not that of one record."""
+        raise NotCovered(f"{self} on a sample, several records changed: no pair is known")
+
+    def curve_of(self, neighbours: Neighbours) -> RenyiCurve | None:  # noqa: ARG002
+        """Upper bounds on the Rényi divergence of every order, where they are not those of the pair."""
+        return None
+
+    def attained(self, neighbours: Neighbours, alone: bool) -> tuple[Pair, ...] | None:  # noqa: ARG002
+        """Pairs that are attained, where it is not just the dominating one: see `Evidence`."""
+        return None
 
     @property
-    def curve_beats_pair(self) -> bool:
-        """Whether the Rényi curve says things that the pair does not: worth asking both."""
-        return False
+    def special(self) -> Special:
+        """What few mechanisms know, and single schemes ask for."""
+        return Special()
 
-    def likened(self, records: int, alone: bool) -> tuple[Pair, ...]:
-        """Attained pairs (P, Q) of so many replaced records where all others are like the new ones.
+    @property
+    def steps_in_sequence(self) -> tuple[tuple[Mechanism, int], ...]:
+        """The different steps that run one after the other on the same data, and how often each runs.
 
-        A sample that misses those records then looks like Q.
+        >>> import hush
+        >>> whole = hush.Laplace(1.0).then(hush.Gaussian(2.0)).repeat(3)
+        >>> [(str(step), times) for step, times in whole.steps_in_sequence]
+        [('Gaussian noise of multiplier 2', 3), ('Laplace noise of scale 1', 3)]
         """
-        return ()
+        return ((self, 1),)
 
     @property
     def children(self) -> tuple[Mechanism, ...]:
@@ -115,15 +140,9 @@ class Mechanism(ABC):
         return ()
 
     @property
-    def steps_in_sequence(self) -> tuple[tuple[Mechanism, int], ...]:
-        """The different steps that run one after the other on the same data, and how often each runs.
-
-        >>> import hush
-        >>> run = hush.Laplace(1.0).then(hush.Gaussian(2.0)).repeat(3)
-        >>> [(str(step), times) for step, times in run.steps_in_sequence]
-        [('Gaussian noise of multiplier 2', 3), ('Laplace noise of scale 1', 3)]
-        """
-        return ((self, 1),)
+    def scope(self) -> Scope:
+        """On which data the promise holds."""
+        return Scope.of_all(child.scope for child in self.children) if self.children else Scope()
 
     @cached_property
     def depth(self) -> int:
@@ -136,16 +155,6 @@ class Mechanism(ABC):
         return 1 + max((child.depth for child in self.children), default=0)
 
     @property
-    def populations(self) -> frozenset[int]:
-        """How many records its parts run on, where what they promise holds for just that number."""
-        return frozenset()
-
-    @property
-    def together(self) -> frozenset[int]:
-        """How many records change at once between neighbours; several numbers where parts count differently."""
-        return frozenset([1])
-
-    @property
     def compared(self) -> str:
         """Which datasets are neighbours, in words.
 
@@ -153,27 +162,41 @@ class Mechanism(ABC):
         >>> hush.Gaussian(1.0).compared, hush.Gaussian(1.0).group(3).compared
         ('add or remove one record', 'add or remove up to 3 records at once')
         """
-        if self.together == {1}:
+        together = self.scope.together
+        if together == {1}:
             return self.relation.words
-        many = " or ".join(str(size) for size in sorted(self.together))
-        apart = ", each part with its own number" if len(self.together) > 1 else ""
+        many = " or ".join(str(size) for size in sorted(together))
+        apart = ", each part with its own number" if len(together) > 1 else ""
         return self.relation.words.replace("one record", f"up to {many} records at once{apart}")
 
+    def __dir__(self) -> list[str]:
+        own = {field.name for field in fields(self)} if is_dataclass(self) else set()
+        return sorted(name for name in super().__dir__() if name.startswith("_") or name in SHOWN or name in own)
+
+    # -- for audits ------------------------------------------------------------------------------------------
+
+    def simulate(self, contributions: Array, source: Source) -> Array:
+        """Outputs of simulated runs, one number or one row per run, with noise made of floats: never for a release.
+
+        One record contributes to the sum, in each run by its own number of units of the sensitivity: 1, 0 where it is
+        not there, 2 where it was drawn twice, -1 for a record of opposite sign. All other records contribute nothing.
+        """
+        raise NotCovered(f"{self}: it states a guarantee, and nothing that could be run")
+
     @property
-    def no_secret_sample(self) -> str:
-        """Why no sample is secret, or exchangeable, once this ran on it; empty where one may be."""
-        return ""
+    def other_contribution(self) -> float:
+        """What there is in the neighbouring dataset, where this one's record contributes 1: see `simulate`."""
+        return 0.0
 
-    def copies(self, counts: Counts) -> Pair:
-        """The attained pair where a replaced record is in the data 0, 1, 2, ... times, all others like the new one."""
-        raise NotCovered(f"{self} with a random number of copies of one record: only Gaussian noise knows its pair")
+    @property
+    def stated_delta(self) -> float | None:
+        """The delta of the guarantee that it states, where it states just one as (epsilon, delta)."""
+        return None
 
-    def allocated(self, steps: int) -> Pair:
-        """The pair where a removed record took part in one of so many steps of this mechanism, drawn at random."""
-        raise NotCovered(
-            f"{self} under random allocation: the pair is known for Gaussian noise, its sensitivity stated for adding "
-            "or removing one record. Nearest: hush.Poisson"
-        )
+    @property
+    def stated_mu(self) -> float | None:
+        """The mu of the guarantee that it states, where it states Gaussian DP."""
+        return None
 
     # -- algebra ---------------------------------------------------------------------------------------------
 
@@ -184,51 +207,39 @@ class Mechanism(ABC):
         >>> hush.Gaussian(1.0).on(hush.Poisson(rate=0.01)).epsilon(delta=1e-6).upper
         0.36394...
         """
-        from hush.mechanisms.schemes.scheme import Scheme
-
         if not isinstance(scheme, Scheme):
             raise InvalidParameter("on", "a sampling scheme such as hush.Poisson(rate=0.01)", scheme=scheme)
         return scheme.applied(self)
 
     def repeat(self, times: int) -> Mechanism:
         """Run so many times, with all parameters fixed in advance."""
-        from hush.mechanisms.combinators.compose import Repeat
-
-        return Repeat.of(self, times)
+        return ALGEBRA.repeat(self, times)
 
     def then(self, *others: Mechanism) -> Mechanism:
         """Run this, then the others, on the same data."""
-        from hush.mechanisms.combinators.compose import Sequence
-
-        return Sequence.of((self, *others))
+        return ALGEBRA.sequence((self, *others))
 
     def beside(self, *others: Mechanism) -> Mechanism:
         """Run each on its own part of the data (parallel composition over disjoint parts)."""
-        from hush.mechanisms.combinators.compose import Parallel
-
-        return Parallel.of((self, *others))
+        return ALGEBRA.parallel((self, *others))
 
     def group(self, size: int) -> Mechanism:
         """Protect groups of so many records at once."""
-        from hush.mechanisms.combinators.group import Group
-
-        return Group.of(self, size)
+        return ALGEBRA.group(self, size)
 
     def under(self, relation: Relation) -> Mechanism:
         """State the guarantee for another neighbouring relation."""
-        from hush.mechanisms.combinators.group import Under
-
-        return Under.of(self, relation)
+        return ALGEBRA.under(self, relation)
 
     # -- questions -------------------------------------------------------------------------------------------
 
-    def neighbours(self) -> Iterable[tuple[str, Counts, Counts]]:
-        """Each direction of the relation, as (name, removed, added)."""
-        return [(name, exactly(r), exactly(a)) for name, r, a in self.relation.directions]
+    def directions(self) -> list[tuple[str, Neighbours]]:
+        """Each direction of the relation, by name."""
+        return [(name, Neighbours.of(removed, added)) for name, removed, added in self.relation.directions]
 
     def pairs(self) -> dict[str, Pair]:
         """The dominating pair of each direction, composed separately."""
-        return {name: self.pair(removed, added) for name, removed, added in self.neighbours()}
+        return {name: self.evidence(neighbours).pair for name, neighbours in self.directions()}
 
     @asked
     def epsilon(self, *, delta: float, tolerance: float = 1e-6) -> Bound:
@@ -245,42 +256,20 @@ class Mechanism(ABC):
         if delta == 1:  # which every mechanism meets
             return Bound(0.0, 0.0, "epsilon", delta=delta, relation=self.relation, route="pair")
         low, high, route = 0.0, 0.0, "pair"
-        for share, _, removed, added in self._directions():
+        for share, _, evidence in self._asked():
             with part(share):
-                a, b, route = self._epsilon(removed, added, delta, tolerance, low, route)
+                a, b, found = evidence.epsilon(delta, tolerance, low)
             a, b = known((a, b))
-            low, high = max(low, a), max(high, b)
+            low, high, route = max(low, a), max(high, b), _together(route, found)
         if route == "pair" and low == 0 and high > 0:
             route = "pair, upper bound only"
         return Bound(low, high, "epsilon", delta=delta, relation=self.relation, route=route)
 
-    def _directions(self) -> list[tuple[float, str, Counts, Counts]]:
-        """The neighbours, each with its share of the work that is left."""
-        every = list(self.neighbours())
-        return [(1.0 if place == len(every) - 1 else FIRST, *neighbour) for place, neighbour in enumerate(every)]
-
-    def _epsilon(
-        self, removed: Counts, added: Counts, delta: float, tolerance: float, floor: float, route: str
-    ) -> tuple[float, float, str]:
-        """Bounds in one direction, and the route; below the floor an upper bound will do."""
-        log_delta = math.log(delta) if delta > 0 else -math.inf
-        try:
-            pair = self.pair(removed, added)
-        except NotCovered:
-            return 0.0, self.curve(removed, added).epsilon_at(log_delta), "Rényi"
-        found = attempt(lambda: pair.epsilon(log_delta, tolerance, floor), None)
-        a, b = found or (0.0, math.inf)
-        b = pair.stated_epsilon(delta) if b == math.inf else b
-        members = self._members(removed, added)
-        usable = [m for m in members if delta >= CUT_OFF or not m.cut]
-        if found is None or members != (pair,):
-            a = 0.0
-            for member in usable:
-                a = max(a, attempt(lambda m=member, a=a: m.epsilon(log_delta, tolerance, a)[0], 0.0))
-        if b == math.inf or members != (pair,):
-            other = self._other_curve(removed, added, b == math.inf and pair.infinite == 0)
-            a, b = agreed_epsilon(a, min(b, other.epsilon_at(log_delta)))
-        return (a if usable else 0.0), b, route
+    def _asked(self) -> list[tuple[float, str, Evidence]]:
+        """The evidence of each direction, with its share of the work that is left."""
+        every = self.directions()
+        shares = [FIRST] * (len(every) - 1) + [1.0]
+        return [(share, name, self.evidence(n)) for share, (name, n) in zip(shares, every, strict=True)]
 
     @asked
     def log_delta(self, *, epsilon: float, tolerance: float = 1e-6) -> Bound:
@@ -311,54 +300,17 @@ class Mechanism(ABC):
         low, high = math.exp(bound.lower), delta_of(bound.upper)
         return Bound(low, high, "delta", epsilon=bound.epsilon, relation=self.relation, route=bound.route)
 
-    @staticmethod
-    def _clear(log_delta: float, pair: Pair) -> float:
-        """The lower bound, but where it may come from the cut end of a table."""
-        return -math.inf if pair.cut and log_delta < math.log(CUT_OFF) else log_delta
-
-    def _members(self, removed: Counts, added: Counts, alone: bool = True) -> tuple[Pair, ...]:
-        try:
-            return self.attained(removed, added, alone)
-        except NotCovered:
-            return ()
-
-    def _other_curve(self, removed: Counts, added: Counts, alone: bool) -> RenyiCurve:
-        """The Rényi curve, where it may beat the pair or is alone, as the pair took too much work; else infinity."""
-        try:
-            return self.curve(removed, added) if alone or self.curve_beats_pair else NO_CURVE
-        except NotCovered:
-            return NO_CURVE
-
     def _log_delta(self, epsilon: float, tolerance: float, *, attacks: bool = True) -> tuple[float, float, str]:
         low, high, route = -math.inf, -math.inf, "pair"
-        for share, _, removed, added in self._directions():
+        for share, _, evidence in self._asked():
             with part(share):
-                a, b, route = self._log_delta_of(removed, added, epsilon, tolerance, attacks, route)
+                a, b, found = evidence.log_delta(epsilon, tolerance, attacks=attacks)
             a, b = known((a, b))
-            low, high = max(low, a), max(high, b)
+            low, high, route = max(low, a), max(high, b), _together(route, found)
         return low, high, route
 
-    def _log_delta_of(
-        self, removed: Counts, added: Counts, epsilon: float, tolerance: float, attacks: bool, route: str
-    ) -> tuple[float, float, str]:
-        """Bounds in one direction, and the route."""
-        try:
-            pair = self.pair(removed, added)
-        except NotCovered:
-            return -math.inf, self.curve(removed, added).log_delta(epsilon=epsilon), "Rényi"
-        found = attempt(lambda: pair.log_delta(epsilon, tolerance), None)
-        a, b = found or (-math.inf, 0.0)
-        members = self._members(removed, added)
-        if found is not None and members == (pair,):
-            return self._clear(a, pair), b, route
-        a = -math.inf
-        for member in members if attacks else ():
-            a = max(a, self._clear(attempt(lambda m=member: m.log_delta(epsilon, tolerance)[0], -math.inf), member))
-        other = self._other_curve(removed, added, found is None)
-        return *agreed_log_delta(a, min(b, other.log_delta(epsilon=epsilon))), route
-
     @asked
-    def renyi(self, *, orders: Iterable[float]) -> np.ndarray:
+    def renyi(self, *, orders: Iterable[float]) -> Array:
         """Upper bounds on the Rényi divergence at each order >= 1 (1 is Kullback-Leibler, inf the max divergence).
 
         >>> import hush
@@ -376,7 +328,7 @@ class Mechanism(ABC):
         >>> hush.Gaussian(noise_multiplier=1.0).renyi_curve().to_zcdp()
         0.5
         """
-        curves = [self.curve(removed, added) for _, removed, added in self.neighbours()]
+        curves = [self.evidence(neighbours).curve for _, neighbours in self.directions()]
         return RenyiCurve.largest(curves).declaring(
             attained=all(curve.attained for curve in curves), mirrored=all(curve.mirrored for curve in curves)
         )
@@ -392,22 +344,20 @@ class Mechanism(ABC):
         rate = number("tradeoff", "0 <= false_positive_rate <= 1", 0.0, 1.0, false_positive_rate=false_positive_rate)
         (low, high), route = complement(rate), "pair"
         done: list[tuple[Pair, tuple[Pair, ...]]] = []
-        for share, name, removed, added in self._directions():
-            try:
-                pair = self.pair(removed, added)
-            except NotCovered:
+        for share, name, evidence in self._asked():
+            if not evidence.has_pair:
                 # the curve that compares the record's presence to its absence covers both directions of the test
-                curve = self.curve(removed, added)
+                curve = evidence.curve
                 low, route = (low if name == "add" else min(low, curve.tradeoff(false_positive_rate=rate))), "Rényi"
                 continue
-            members = self._members(removed, added, alone=False)
+            pair, members = evidence.pair, evidence.members(alone=False)
             tested = pair.swap() if name == "add" else pair
             if (tested, members) in done:  # a pair that is its own mirror image is the same in both directions
                 continue
             with part(share):
-                a, b = known(_tradeoff(tested, rate))
+                a, b = known(least_false_negatives(tested, rate))
                 if members != (pair,):
-                    found = [_tradeoff(m.swap() if name == "add" else m, rate)[1] for m in members]
+                    found = [least_false_negatives(m.swap() if name == "add" else m, rate)[1] for m in members]
                     b = min(found, default=complement(rate)[1])
             done.append((tested, members))
             low, high = min(low, a), min(high, b)
@@ -431,18 +381,13 @@ class Mechanism(ABC):
         return statement(self, delta=delta, unit=unit)
 
 
-def _tradeoff(pair: Pair, rate: float) -> Interval:
-    """Bounds on the least false negative rate; where that takes too much work, what holds always."""
-    return attempt(lambda: profile_to_tradeoff(pair.profile(), rate), (0.0, complement(rate)[1]))
+def _together(route: str, found: str) -> str:
+    """How a question was answered whose directions were: one Rényi bound makes the whole one."""
+    return route if found == "pair" else found
 
 
 def _tolerance(tolerance: float) -> float:
     return number("A question", "1e-12 <= tolerance <= 0.1", 1e-12, 0.1, tolerance=tolerance)
-
-
-def one_replaced(removed: Counts, added: Counts) -> bool:
-    """Whether one record is replaced on a sample that holds either with the same probability."""
-    return len(removed) == 2 and removed == added and 0 < removed[0] < 1
 
 
 def replaced_on_a_sample(inner: Mechanism, rate: float) -> Pair:
@@ -451,15 +396,13 @@ def replaced_on_a_sample(inner: Mechanism, rate: float) -> Pair:
     Advanced joint convexity (Balle, Barthe, Gaboardi 2018, Thm 2) leaves the hockey sticks of P1 against R (a removal)
     and of P1 against Q1 (a replacement): the larger of the two, mixed, is an upper bound; both orders are neighbours.
     """
-    one = exactly(1)
-    return Largest.of((inner.pair(one, one), inner.pair(one, NONE))).mix_both(rate)
+    return Largest.of((inner.evidence(REPLACED).pair, inner.evidence(REMOVED).pair)).mix_both(rate)
 
 
 def against_nothing(inner: Mechanism, rate: float, alone: bool) -> tuple[Pair, ...]:
     """What is attained of that: the new record adds nothing, so Q = R; or the old one does."""
-    one = exactly(1)
-    up = tuple(pair.mix(rate) for pair in inner.attained(one, NONE, alone))
-    return (*up, *(pair.swap().mix(rate).swap() for pair in inner.attained(NONE, one, alone)))
+    up = tuple(pair.mix(rate) for pair in inner.evidence(REMOVED).attained(alone))
+    return (*up, *(pair.swap().mix(rate).swap() for pair in inner.evidence(ADDED).attained(alone)))
 
 
 def same_relation(who: str, mechanisms: Iterable[Mechanism]) -> Relation:

@@ -13,7 +13,7 @@ from hush.curves.bound import Bound
 from hush.curves.renyi.convert import advanced_composition
 from hush.curves.renyi.curve import RenyiCurve
 from hush.errors import InvalidParameter, NotCovered
-from hush.mechanisms.combinators.compose import Sequence
+from hush.mechanisms.combinators.one_after_another import Sequence
 from hush.mechanisms.leaves.stated import ApproxDP
 from hush.mechanisms.mechanism import Mechanism, require
 from hush.numerics.decimals import rounded_down, rounded_up
@@ -243,7 +243,7 @@ def _zcdp(whole: Mechanism, delta: float) -> float:
 
 def _renyi(whole: Mechanism, delta: float) -> float:
     """Each direction at its own best order."""
-    curves = [whole.curve(removed, added) for _, removed, added in whole.neighbours()]
+    curves = [whole.evidence(neighbours).curve for _, neighbours in whole.directions()]
     return max(curve.epsilon(delta=delta) for curve in curves)
 
 

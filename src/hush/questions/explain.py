@@ -7,7 +7,8 @@ from collections.abc import Iterator
 
 from hush.checks import delta_in_range
 from hush.errors import HushError
-from hush.mechanisms.mechanism import Mechanism, Step, require
+from hush.mechanisms.mechanism import Mechanism, require
+from hush.mechanisms.traits import Step
 from hush.numerics.decimals import rounded_down, rounded_up
 from hush.questions.routes_compared import compare, why
 from hush.questions.text_table import aligned

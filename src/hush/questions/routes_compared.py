@@ -6,17 +6,19 @@ import math
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 
+from hush.curves.interval import Interval, known
 from hush.curves.pairs.normal import NormalPair
-from hush.curves.pairs.pair import Interval, Pair, known
-from hush.curves.pairs.product import Product
-from hush.curves.pairs.routes import QUICK, ContourRoute, GridRoute, Laws, RenyiRoute
-from hush.curves.theorems.shuffling.shuffled import ShuffledPair, clone_closed_form
+from hush.curves.pairs.pair import Laws, Pair
+from hush.curves.pairs.routes import QUICK, ContourRoute, GridRoute, RenyiRoute
 from hush.errors import HushError, NotCovered
-from hush.mechanisms.mechanism import Counts, Mechanism
+from hush.mechanisms.evidence import Evidence
+from hush.mechanisms.mechanism import Mechanism
 from hush.numerics.decimals import rounded_down, rounded_up
 from hush.numerics.work import part, question
 
 TOLERANCE = 1e-6
+FROM_BELOW = " (from below)"
+"""How the name of a route ends that bounds epsilon from below."""
 
 ROW = 0.06
 """Share of a question for each row: a table has up to twenty of them, and the answer below it is one more."""
@@ -45,7 +47,7 @@ WHY = {
 
 def why(route: str) -> str:
     """Why this route says what it says."""
-    return ATTAINED if route.startswith("attained") else WHY[route.removesuffix(" (from below)")]
+    return ATTAINED if route.startswith("attained") else WHY[route.removesuffix(FROM_BELOW)]
 
 
 ATTAINED = "what is learnt from one choice of mechanism and data that the declaration allows: epsilon is no less"
@@ -77,8 +79,8 @@ def compare(mechanism: Mechanism, log_delta: float) -> list[Row]:
     """
     return [
         Row(direction, route, _answer(ask))
-        for direction, removed, added in mechanism.neighbours()
-        for route, ask in _routes(mechanism, removed, added, log_delta)
+        for direction, neighbours in mechanism.directions()
+        for route, ask in _routes(mechanism.evidence(neighbours), log_delta)
     ]
 
 
@@ -106,35 +108,34 @@ def _at_most(ends: Interval) -> str:
     return _interval((0.0, ends[1]))
 
 
-def _routes(mechanism: Mechanism, removed: Counts, added: Counts, log_delta: float) -> Iterator[tuple[str, Ask]]:
-    try:
-        pair = mechanism.pair(removed, added)
-    except HushError:
-        yield "Rényi", lambda: _interval((0.0, mechanism.curve(removed, added).epsilon_at(log_delta)))
+def _routes(evidence: Evidence, log_delta: float) -> Iterator[tuple[str, Ask]]:
+    if not evidence.has_pair:
+        yield "Rényi", lambda: _interval((0.0, evidence.curve.epsilon_at(log_delta)))
         return
-    members = _attained(mechanism, removed, added)
+    pair, members = evidence.pair, _attained(evidence)
     shown = _interval if members == (pair,) else _at_most
     if log_delta == -math.inf:
         yield "largest loss", lambda: shown(pair.epsilon(log_delta, TOLERANCE))
         return
-    if isinstance(pair, ShuffledPair):
-        yield from _certificates(pair, log_delta)
+    certificates = pair.certificates(log_delta)
+    if certificates:
+        yield from ((name, lambda n=name, ask=ask: _certificate(n, ask())) for name, ask in certificates)
         return
-    if isinstance(pair, Product) and pair.parts:
+    if sum(times for _, times in pair.factors) > 1:
         yield from _engines(pair, log_delta, shown)
     else:
         name = "closed form" if members == (pair,) else "dominating pair"
         yield name, lambda: shown(pair.epsilon(log_delta, TOLERANCE))
     if members != (pair,):
-        yield "attained (from below)", lambda: _best(members, log_delta)
-    yield "Rényi", lambda: _renyi(mechanism, removed, added, pair, log_delta)
+        yield "attained" + FROM_BELOW, lambda: _best(members, log_delta)
+    yield "Rényi", lambda: _renyi(evidence, log_delta)
     yield "CLT", lambda: _central_limit(pair, log_delta)
 
 
-def _attained(mechanism: Mechanism, removed: Counts, added: Counts) -> tuple[Pair, ...]:
+def _attained(evidence: Evidence) -> tuple[Pair, ...]:
     try:
         with question():
-            return mechanism.attained(removed, added, alone=True)
+            return evidence.attained(alone=True)
     except HushError:
         return ()
 
@@ -145,44 +146,34 @@ def _best(members: tuple[Pair, ...], log_delta: float) -> str:
     return _at_least(max(known(member.epsilon(log_delta, TOLERANCE))[0] for member in members))
 
 
-def _certificates(pair: ShuffledPair, log_delta: float) -> Iterator[tuple[str, Ask]]:
-    """Every theorem on its own, then what is attained, then no theorem at all."""
-    named = {name: bound for name, bound in (*pair.above, *pair.listed)}
-    for name, bound in named.items():
-        yield name, lambda bound=bound: _interval((0.0, pair.epsilon_by(bound, log_delta)[1]))
-    if math.isfinite(pair.largest):
-        closed = lambda: _interval((0.0, clone_closed_form(pair.largest, pair.people, math.exp(log_delta))))  # noqa: E731
-        yield "clone, closed form", closed
-    for name, bound in pair.below:
-        yield f"{name} (from below)", lambda bound=bound: _at_least(pair.epsilon_by(bound, log_delta)[0])
-    if "unshuffled" not in named:
-        yield "unshuffled", lambda: _interval(pair.report.epsilon(log_delta, TOLERANCE))
+def _certificate(name: str, ends: Interval) -> str:
+    """What one theorem says: an upper end, or, from below, a lower one."""
+    return _at_least(ends[0]) if name.endswith(FROM_BELOW) else _interval(ends)
 
 
 def _at_least(epsilon: float) -> str:
     return f"at least {rounded_down(epsilon, 9)}"
 
 
-def _engines(pair: Product, log_delta: float, shown: Shown) -> Iterator[tuple[str, Ask]]:
+def _engines(pair: Pair, log_delta: float, shown: Shown) -> Iterator[tuple[str, Ask]]:
     if not pair.analytic:
         yield "composed", lambda: shown(pair.epsilon(log_delta, TOLERANCE))
     yield "contour", lambda: _asked(ContourRoute(pair.laws), pair, log_delta, shown)
-    yield "grid", lambda: _asked(GridRoute(pair.parts, pair.laws, QUICK), pair, log_delta, shown)
+    yield "grid", lambda: _asked(GridRoute(pair.factors, pair.laws, QUICK), pair, log_delta, shown)
 
 
-def _renyi(mechanism: Mechanism, removed: Counts, added: Counts, pair: Pair, log_delta: float) -> str:
+def _renyi(evidence: Evidence, log_delta: float) -> str:
     try:
-        route = RenyiRoute(_laws(pair))
+        route = RenyiRoute(_laws(evidence.pair))
     except NotCovered:
-        return _interval((0.0, mechanism.curve(removed, added).epsilon_at(log_delta)))
-    return _asked(route, pair, log_delta, _interval)
+        return _interval((0.0, evidence.curve.epsilon_at(log_delta)))
+    return _asked(route, evidence.pair, log_delta, _interval)
 
 
 def _laws(pair: Pair) -> Laws:
-    laws = pair.laws if isinstance(pair, Product) else ((pair.law(), 1),)
-    if not laws:
+    if not pair.laws:
         raise NotCovered("nothing is released, so there is no loss")
-    return laws
+    return pair.laws
 
 
 def _asked(route: Engine, pair: Pair, log_delta: float, shown: Shown) -> str:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import math
 import textwrap
+from collections.abc import Sequence
 from dataclasses import dataclass
 
 from hush.checks import count, delta_in_range
@@ -14,22 +15,18 @@ from hush.mechanisms.leaves.noise import Gaussian
 from hush.mechanisms.mechanism import Mechanism
 from hush.mechanisms.schemes.allocation import Allocation
 from hush.mechanisms.schemes.fixed_size import WithoutReplacement
-from hush.mechanisms.schemes.scheme import Poisson
+from hush.mechanisms.schemes.poisson import Poisson
+from hush.mechanisms.schemes.scheme import Scheme
 from hush.mechanisms.schemes.shuffled_batches import ShuffledBatches
 from hush.numerics.decimals import rounded_down, rounded_up
 from hush.numerics.work import asked, part
 from hush.questions.charts.drawing import Axis
 from hush.questions.charts.ranges import FalseReport, Range, Ranges
 
-REASONS = {
-    "no sampling": "every step sees every record: noise alone protects",
-    "Poisson": "each record joins each step by its own secret coin: {exact}, and what most accountants report",
-    "Poisson, replaced": "the same coins, but a record may be exchanged for its opposite: twice the distance, {exact}",
-    "without replacement": "batches of a fixed size, drawn afresh: proven from above, not known to be attained",
-    "random allocation": "each record joins one secret step of each epoch, on its own: {exact}, and easy to run",
-    "shuffled batches": "one order for the whole epoch: the batches betray each other, so nothing is gained for sure",
-}
-"""Why each scheme gives what it gives; how well that is known is put in."""
+USUAL: tuple[type[Scheme], ...] = (Poisson, WithoutReplacement, Allocation, ShuffledBatches)
+"""The ways to draw batches that are compared unless others are named."""
+UNSAMPLED = "every step sees every record: noise alone protects"
+REPLACED = "the same coins, but a record may be exchanged for its opposite: twice the distance, {exact}"
 EXACT, BOUNDED = "exact", "with this noise bounded only"
 
 
@@ -54,6 +51,10 @@ class SchemeComparison:
     delta: float
     rows: tuple[SchemeRow, ...]
 
+    def _bound(self, name: str) -> Bound | None:
+        """What is known of a row; None where it is not there, or no theorem is known."""
+        return next((row.bound for row in self.rows if row.name == name), None)
+
     def __getitem__(self, name: str) -> SchemeRow:
         for row in self.rows:
             if row.name == name:
@@ -63,7 +64,7 @@ class SchemeComparison:
     @property
     def mistake(self) -> str:
         """What happens to somebody who shuffles and reports the epsilon of Poisson sampling."""
-        claimed, shuffled = self["Poisson"].bound, self["shuffled batches"].bound
+        claimed, shuffled = self._bound(Poisson.title), self._bound(ShuffledBatches.title)
         if claimed is None or shuffled is None:
             return ""
         epsilon = rounded_up(claimed.upper, 3)
@@ -91,8 +92,8 @@ class SchemeComparison:
         >>> found.chart().claim.text
         'reported 0.955, true at least 4.9 times that'
         """
-        last = ("Poisson", "shuffled batches")  # next to each other, so that the mistake is one glance
-        ordered = [row for row in self.rows if row.name not in last] + [self[name] for name in last]
+        last = (Poisson.title, ShuffledBatches.title)  # next to each other, so that the mistake is one glance
+        ordered = sorted(self.rows, key=lambda row: last.index(row.name) if row.name in last else -1)
         ranges = tuple(
             Range(
                 row.name,
@@ -112,7 +113,7 @@ class SchemeComparison:
 
     def _claim(self) -> str:
         """The mistake in a few words."""
-        claimed, shuffled = self["Poisson"].bound, self["shuffled batches"].bound
+        claimed, shuffled = self._bound(Poisson.title), self._bound(ShuffledBatches.title)
         if claimed is None or shuffled is None:
             return ""
         said = f"reported {rounded_up(claimed.upper, 3)}"
@@ -145,8 +146,10 @@ ADVICE = (
 )
 
 
-def compare_schemes(*, noise_multiplier: float, steps: int, epochs: int = 1, delta: float) -> SchemeComparison:
-    """The epsilon of one training run under each scheme: `steps` steps an epoch, each with 1/steps of the records.
+def compare_schemes(
+    *, noise_multiplier: float, steps: int, epochs: int = 1, delta: float, schemes: Sequence[type[Scheme]] = USUAL
+) -> SchemeComparison:
+    """The epsilon of one training run under each scheme: `steps` steps per epoch, each with 1/steps of the records.
 
     >>> found = compare_schemes(noise_multiplier=1.0, steps=100, delta=1e-6)
     >>> found["Poisson"].bound.upper, found["shuffled batches"].bound.lower
@@ -155,34 +158,26 @@ def compare_schemes(*, noise_multiplier: float, steps: int, epochs: int = 1, del
     step = Gaussian(noise_multiplier)
     steps, epochs = count("compare", 1, steps=steps), count("compare", 1, epochs=epochs)
     delta = delta_in_range("compare", delta)
-    poisson = step.on(Poisson(rate=1 / steps)).repeat(steps * epochs)
-    fixed = step.on(WithoutReplacement(size=1, population=steps)).under(Relation.REPLACE)
-    runs = {
-        "no sampling": step.repeat(steps * epochs),
-        "Poisson": poisson,
-        "Poisson, replaced": poisson.under(Relation.REPLACE),
-        "without replacement": fixed.repeat(steps * epochs),
-        "random allocation": step.on(Allocation(steps=steps)).repeat(epochs),
-        "shuffled batches": step.on(ShuffledBatches(steps=steps)).repeat(epochs),
-    }
-    rows = _rows(runs, delta)
-    return SchemeComparison(step.noise_multiplier, steps, epochs, delta, rows)
+    runs: list[tuple[str, Mechanism, str]] = [("no sampling", step.repeat(steps * epochs), UNSAMPLED)]
+    for kind in schemes:
+        scheme = kind.for_training(examples=steps, batch_size=1, epochs=epochs)
+        run = step.on(scheme).under(scheme.covers).repeat(steps * epochs // scheme.steps)
+        runs.append((kind.title or str(scheme), run, kind.why))
+        if kind is Poisson:
+            runs.append((f"{kind.title}, replaced", run.under(Relation.REPLACE), REPLACED))
+    return SchemeComparison(step.noise_multiplier, steps, epochs, delta, _rows(runs, delta))
 
 
 @asked
-def _rows(runs: dict[str, Mechanism], delta: float) -> tuple[SchemeRow, ...]:
+def _rows(runs: list[tuple[str, Mechanism, str]], delta: float) -> tuple[SchemeRow, ...]:
     """All schemes as one question: each has its share of the work, and what the ones before it left."""
     found = []
-    for place, (name, run) in enumerate(runs.items()):
+    for place, (name, run, why) in enumerate(runs):
         with part(1 / (len(runs) - place)):
-            found.append(_row(name, run, delta))
+            bound = _bound(run, delta)
+        known = EXACT if bound is not None and not bound.wide else BOUNDED
+        found.append(SchemeRow(name, run, bound, why.format(exact=known)))
     return tuple(found)
-
-
-def _row(name: str, mechanism: Mechanism, delta: float) -> SchemeRow:
-    bound = _bound(mechanism, delta)
-    known = EXACT if bound is not None and not bound.wide else BOUNDED
-    return SchemeRow(name, mechanism, bound, REASONS[name].format(exact=known))
 
 
 def _bound(mechanism: Mechanism, delta: float) -> Bound | None:

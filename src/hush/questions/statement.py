@@ -24,7 +24,7 @@ def statement(mechanism: Mechanism, *, delta: float, unit: str = "record") -> st
     delta = delta_in_range("statement", delta)
     _check_unit(unit)
     bound = require("statement", mechanism).epsilon(delta=delta)
-    grouped = mechanism.together != frozenset([1])
+    grouped = mechanism.scope.together != frozenset([1])
     sentences = [
         f"What was released: {mechanism}.",
         _guarantee(bound, delta, _protected(mechanism, unit)),
@@ -42,7 +42,7 @@ def _check_unit(unit: object) -> None:
 
 
 def _protected(mechanism: Mechanism, unit: str) -> str:
-    sizes = sorted(mechanism.together)
+    sizes = sorted(mechanism.scope.together)
     if sizes == [1]:
         return f"every single {unit}"
     if len(sizes) == 1:

@@ -24,7 +24,7 @@ from hush.randomness.source import Source, source_or_secure
 
 @dataclass(frozen=True, eq=False)
 class NoisyValues:
-    """Values with noise, each on the grid, and what the noise was."""
+    """Values with noise, each a multiple of the grid's step, and what the noise was."""
 
     values: Array
     grid: BinaryGrid
@@ -47,8 +47,9 @@ def add_laplace(
 ) -> NoisyValues:
     """Laplace noise of `scale` times the L1 sensitivity: what `hush.Laplace(scale)` accounts for, exactly.
 
-    `values` are floats, which are rounded to a grid (the charge, a step a coordinate, enlarges the integer_noise), or
-    integers, which count steps of the given grid (unit steps if none is given) and are not charged.
+    `values` are floats or integers. Floats are rounded to a grid; that may move two datasets apart by one step per
+    coordinate, which is charged: it enlarges the noise. Integers count steps of the given grid (unit steps if none is
+    given) and are not charged.
 
     >>> from hush.randomness.source import SeededSource
     >>> noised = add_laplace([10.0, 20.0], sensitivity=1.0, scale=2.0, source=SeededSource(1))
@@ -69,7 +70,7 @@ def add_gaussian(
 ) -> NoisyValues:
     """Gaussian noise of this multiple of the L2 sensitivity: what `hush.Gaussian(noise_multiplier)` accounts for.
 
-    Floats and integers as in `add_laplace`; the charge of floats is a step times the root of the number of coordinates.
+    Floats and integers as in `add_laplace`; floats are charged one step times the root of the number of coordinates.
 
     >>> from hush.randomness.source import SeededSource
     >>> add_gaussian([10, 20], sensitivity=1.0, noise_multiplier=2.0, source=SeededSource(1)).scale

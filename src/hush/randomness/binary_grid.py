@@ -13,16 +13,16 @@ from hush.arrays import Array
 from hush.errors import InvalidParameter
 
 FINE = 20
-"""Steps of the grid are 2^-20 of what they are charged to, or finer: the charge is below a millionth."""
+"""Steps of the grid are at most 2^-20 of what they are charged to, so that the charge is below a millionth."""
 COARSE = 48
-"""The scale of the noise is at most 2^48 steps."""
+"""The scale of the noise is at most 2^48 steps: below 2^50, which the samplers of integer noise cover."""
 MOST = 1 << 60
 """Multiples are cut here, so that adding noise cannot overflow; cutting never increases a distance."""
 
 
 @dataclass(frozen=True)
 class BinaryGrid:
-    """The whole multiples of 2^power.
+    """The whole multiples of 2^power: the numbers that may come out.
 
     >>> BinaryGrid(-2).quantise([0.3, 0.375, -1.0]).tolist()
     [1, 2, -4]
@@ -34,7 +34,7 @@ class BinaryGrid:
 
     def __post_init__(self) -> None:
         if isinstance(self.power, bool) or not isinstance(self.power, int) or not -1000 <= self.power <= 900:
-            raise InvalidParameter("Grid", "a whole number -1000 <= power <= 900", power=self.power)
+            raise InvalidParameter("BinaryGrid", "a whole number -1000 <= power <= 900", power=self.power)
 
     @classmethod
     def for_scale(cls, scale: float, *, sensitivity: float, coordinates: float = 1, most: float = 0.0) -> BinaryGrid:
@@ -50,11 +50,11 @@ class BinaryGrid:
         """
         for name, value in (("scale", scale), ("sensitivity", sensitivity)):
             if not 2.0**-900 <= value <= 2.0**900:
-                raise InvalidParameter("Grid.for_scale", f"2^-900 <= {name} <= 2^900", **{name: value})
+                raise InvalidParameter("BinaryGrid.for_scale", f"2^-900 <= {name} <= 2^900", **{name: value})
         if not 1 <= coordinates <= 2**60:
-            raise InvalidParameter("Grid.for_scale", "1 <= coordinates <= 2^60", coordinates=coordinates)
+            raise InvalidParameter("BinaryGrid.for_scale", "1 <= coordinates <= 2^60", coordinates=coordinates)
         if not 0 <= most <= 2.0**900:
-            raise InvalidParameter("Grid.for_scale", "0 <= most <= 2^900", most=most)
+            raise InvalidParameter("BinaryGrid.for_scale", "0 <= most <= 2^900", most=most)
         fine = math.frexp(min(scale, sensitivity / coordinates))[1] - 1 - FINE
         coarse = math.frexp(most)[1] - 52 if most else fine
         return cls(max(fine, coarse, math.frexp(scale)[1] - COARSE))

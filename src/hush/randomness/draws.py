@@ -14,7 +14,7 @@ import numpy as np
 from hush.arrays import Array
 from hush.randomness.source import Source
 
-TWO_64 = 18446744073709551616.0
+TWO_64 = 2.0**64
 CHUNK = 1 << 16
 """Words taken from a source at once: their arrays stay in the cache."""
 ROW = 1 << 18
@@ -71,7 +71,7 @@ def coins(source: Source, rates: Array) -> Array:
 
 
 def tosses(source: Source, count: int, rate: float) -> Array:
-    """So many independent coins of one rate (a float in [0, 1], taken at its value): 16 bits a coin, more on a tie.
+    """So many independent coins of one rate (a float in [0, 1], taken at its value): 16 bits per coin, more on a tie.
 
     >>> from hush.randomness.source import SeededSource
     >>> tosses(SeededSource(1), 3, 1.0).tolist()

@@ -1,6 +1,6 @@
 """Exact samplers in plain integers, one value at a time (Canonne, Kamath, Steinke 2020): slow, short, the reference.
 
-The fast samplers in `noise` are tested against these, and use them where a float cannot decide.
+The fast samplers in `integer_noise` are tested against these, and use them where a float cannot decide.
 """
 
 from __future__ import annotations

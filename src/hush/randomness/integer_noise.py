@@ -24,9 +24,10 @@ BLOCK = 1 << 16
 SMALLEST, LARGEST = 2.0**-30, 2.0**50
 """Scales that are covered, in steps of the grid."""
 FARTHEST = 1 << 61
-"""From here on the size of a value is cut; its chance is below exp(-2048). Releases cut earlier: see `additive`."""
+"""Sizes are cut here: at the largest scale, 2^50, the chance of more is below exp(-2048). `additive` cuts earlier."""
 SLACK = 2.0**-8
-"""Against a rounding error below 2^-10 of exp(-t) in units of 2^-32: t and exp(-t) are off by a few 2^-52."""
+"""Where a coin of 32 bits is nearer than this to 2^32 exp(-t), integers decide. Safe: t and exp(-t) are off by a few
+2^-52, so that 2^32 exp(-t) is off by less than 2^-10."""
 
 
 def discrete_laplace(source: Source, scale: float, size: int) -> Array:

@@ -19,7 +19,7 @@ from hush.randomness import exact
 from hush.randomness.source import Source
 
 OPEN = 255
-"""In the guide: the first 16 bits do not decide the slot."""
+"""In the guide, a table by the first 16 bits: these do not decide the slot."""
 
 
 @dataclass(frozen=True)

@@ -8,14 +8,12 @@ import os
 import threading
 from abc import ABC, abstractmethod
 from functools import cache
-from typing import Any, TypeAlias
+from typing import Any
 
 import numpy as np
 
+from hush.arrays import Array
 from hush.errors import InvalidParameter
-
-Words: TypeAlias = Any
-"""A numpy array of uint64."""
 
 PIECE = 1 << 18
 """Bytes encrypted at once: the zeros, and what is written, stay in the cache."""
@@ -30,12 +28,12 @@ class Source(ABC):
     """Whether the bits are secret: a sample or a noise that can be replayed protects nobody."""
 
     @abstractmethod
-    def words(self, count: int) -> Words:
-        """So many uniform 64-bit words; no word is given out twice."""
+    def words(self, count: int) -> Array:
+        """So many uniform 64-bit words, as an array of uint64; no word is given out twice."""
 
 
 class _Keystream(threading.local):
-    """The key stream of AES-256 in counter mode, one a thread: threads neither wait for each other nor share a word."""
+    """The key stream of AES-256 in counter mode, one per thread: they neither wait for each other nor share a word."""
 
     encryptor: Any = None
     owner: tuple[int, int] = (0, 0)
@@ -61,7 +59,7 @@ def _encryptor() -> Any:
 _ZEROS = memoryview(bytes(PIECE))
 _KEYSTREAM = _Keystream()
 _forks: list[None] = []
-"""One entry for every fork between the first process and this one; numbers of processes are used again, this is not."""
+"""One entry per fork between the first process and this one: process numbers are used again, this count is not."""
 if hasattr(os, "register_at_fork"):
     os.register_at_fork(after_in_child=lambda: _forks.append(None))
 
@@ -76,7 +74,7 @@ class SecureSource(Source):
 
     Each thread has its own key, and a process that was forked takes a new one before its first word. Without the
     package `cryptography` every word comes from `os.urandom`: equally secure, more than ten times slower. A virtual
-    machine that is copied while it runs copies the key with it: start a new process in the copy.
+    machine that is copied while it runs takes its key along: start a new process in the copy.
 
     >>> SecureSource().words(3).dtype
     dtype('uint64')
@@ -84,7 +82,7 @@ class SecureSource(Source):
 
     private = True
 
-    def words(self, count: int) -> Words:
+    def words(self, count: int) -> Array:
         if not _ciphers():
             return np.frombuffer(os.urandom(8 * count), dtype=np.uint64)
         words = np.empty(count, dtype=np.uint64)
@@ -117,7 +115,7 @@ class SeededSource(Source):
         self._key = seed.to_bytes(16, "little")
         self._calls = 0
 
-    def words(self, count: int) -> Words:
+    def words(self, count: int) -> Array:
         """SHAKE-256 of the seed and the number of the call."""
         stream = hashlib.shake_256(b"hush not private" + self._key + self._calls.to_bytes(16, "little"))
         self._calls += 1

@@ -1,6 +1,7 @@
 """Numbers from data: counts, sums, means and quantiles with secure noise, on all records or on a secret sample."""
 
-from hush.releases.functions import count, histogram, mean, sum, variance
+from hush.releases.answer import Answer, Run
+from hush.releases.functions import count, histogram, mean, sum, variance  # noqa: A004 - in its room it is the sum
 from hush.releases.noise.smooth_noise import SmoothLaplace, SmoothNoise, SmoothStudent, smooth_noise
 from hush.releases.order_functions import (
     median,
@@ -11,12 +12,12 @@ from hush.releases.order_functions import (
     smooth_median,
     smooth_quantile,
 )
-from hush.releases.query import Answer, OnSample, Query, Run
+from hush.releases.query import OnSample, Query
 from hush.releases.release import Interval, Release
 from hush.releases.sample import Sample, sample
-from hush.releases.statistics.found_bounds import Bounds
 from hush.releases.statistics.histograms import Histogram
 from hush.releases.statistics.many_quantiles import Quantiles
+from hush.releases.statistics.private_bounds import Bounds
 from hush.releases.statistics.quantile import Median, Quantile
 from hush.releases.statistics.quantile_interval import QuantileInterval
 from hush.releases.statistics.sensitivity import (

@@ -20,7 +20,7 @@ Result = TypeVar("Result")
 
 
 class _Silence(AbstractContextManager[None]):
-    """No warnings while any thread is inside: `warnings.catch_warnings` alone would be put back in the wrong order."""
+    """No warnings while any thread is inside: threads would undo `warnings.catch_warnings` in the wrong order."""
 
     def __init__(self) -> None:
         self._lock, self._inside = Lock(), 0
@@ -47,8 +47,8 @@ _SILENCE = _Silence()
 def sealed(action: Callable[[], Result], *, who: str, rule: str, own: bool = True, **values: object) -> Result:
     """What the action returns; whatever it raises becomes InvalidParameter, with who, rule and values and no more.
 
-    Our own errors pass (unless own=False), as they name parameters alone; what they were raised from is cut off. Keys
-    that interrupt pass too, without what they carried: a function may raise their error itself, with a record in it.
+    Our own errors pass (unless own=False), as they name parameters alone; what they were raised from is cut off. A
+    KeyboardInterrupt passes too, without what it carried: a function may raise it itself, with a record in it.
 
     >>> sealed(lambda: 1 / 0, who="table", rule="data that can be read", source="list")
     Traceback (most recent call last):

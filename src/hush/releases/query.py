@@ -2,92 +2,31 @@
 
 from __future__ import annotations
 
-from abc import ABC, abstractmethod
-from dataclasses import dataclass, replace
-from functools import lru_cache
-from typing import TYPE_CHECKING, Any, ClassVar
+from dataclasses import dataclass, fields, is_dataclass
+from typing import Any
 
-from hush.checks import number
 from hush.curves.relation import Relation
-from hush.errors import InvalidParameter, NotCovered
+from hush.errors import InvalidParameter
 from hush.mechanisms.mechanism import Mechanism
-from hush.mechanisms.schemes.fixed_size import FixedSize
-from hush.mechanisms.schemes.scheme import OneSample, Poisson, Scheme
-from hush.randomness.source import Source, Words, source_or_secure
-from hush.releases.boundary import sealed
-from hush.releases.release import Interval, Release
-
-if TYPE_CHECKING:
-    from hush.releases.tables.table import Table
-
-ANSWERED = "an answer that raises nothing (the fault is not told: it may show a record)"
-
-
-@dataclass(frozen=True)
-class Run:
-    """What a query gets when it runs: the records, the random bits, and how the records came about."""
-
-    table: Table
-    source: Source
-    confidence: float
-    scheme: OneSample | None = None
-    """How the records were drawn from all of them; None for all."""
-
-    @property
-    def rate(self) -> float:
-        """The share of all records that was drawn, on average."""
-        return 1.0 if self.scheme is None else rate_of(self.scheme)
+from hush.mechanisms.schemes.scheme import Scheme
+from hush.randomness.source import Source
+from hush.releases.answer import Answerable
+from hush.releases.conditions import (
+    by_unit,
+    checked_confidence,
+    covered,
+    rate_of,
+    require_one_sample,
+    require_placed,
+)
+from hush.releases.records import records
+from hush.releases.release import Release
+from hush.releases.sample import Sample
+from hush.releases.tables.table import as_table
 
 
-@dataclass(frozen=True, eq=False)
-class Answer:
-    """What a query returns: the value, and the two intervals of a Release."""
-
-    value: Any
-    noise_interval: Interval | None
-    total_interval: Interval | None
-
-
-class Bits(Source):
-    """A source that remembers what went wrong in it, which no record can show."""
-
-    def __init__(self, source: Source) -> None:
-        self._source, self.private = source, source.private
-        self.fault: BaseException | None = None
-
-    def words(self, count: int) -> Words:
-        try:
-            return self._source.words(count)
-        except BaseException as fault:
-            self.fault = fault
-            raise
-
-
-class Query(ABC):
-    """A statistic with its noise, as a frozen value: subclasses give `mechanism`, `check` and `answer`."""
-
-    relation: Relation
-    """Which datasets are neighbours; the sensitivity is set for it."""
-    needs_rate: ClassVar[bool] = False
-    """Whether an answer on a sample is scaled by the share that was drawn, which must then be one number."""
-
-    @property
-    def reads(self) -> str:
-        """What is read of the column before a use of a sample is noted: "numbers", "values", or "" for nothing."""
-        return ""
-
-    @property
-    @abstractmethod
-    def mechanism(self) -> Mechanism:
-        """What the answer gives away about the records that the query gets."""
-
-    @abstractmethod
-    def check(self, table: Table) -> None:
-        """Raise InvalidParameter where the schema does not fit, such as words for numbers. Values never raise."""
-
-    @abstractmethod
-    def answer(self, run: Run) -> Answer:
-        """Draw the noise and answer. Nothing may depend on the records but the value, within the sensitivity."""
+class Query(Answerable):
+    """A statistic with its noise, as a frozen dataclass: subclasses give `mechanism` and `answer`."""
 
     def release(
         self, data: Any, *, column: str | None = None, confidence: float = 0.95, source: Source | None = None
@@ -98,30 +37,7 @@ class Query(ABC):
         >>> hush.releases.Count(epsilon=1.0).release([1, 2, 3], source=hush.SeededSource(1)).private
         False
         """
-        from hush.releases.sample import Sample
-        from hush.releases.tables.table import as_table
-
-        if isinstance(data, Sample):
-            if source is not None:
-                raise InvalidParameter("release", "no source of its own: the sample has one", source=source)
-            return data.release(self, confidence=confidence, column=column)
-        table = as_table(data).of(column)
-        run = Run(table, source_or_secure(source), checked_confidence(confidence))
-        mechanism = by_unit(self.mechanism, table)
-        self.check(table)
-        covered(mechanism)
-        found = self.sealed_answer(run)
-        return Release(found.value, mechanism, found.noise_interval, found.total_interval, run.source.private)
-
-    def sealed_answer(self, run: Run) -> Answer:
-        """The answer; what goes wrong on the way to it is told without a value, but for a fault of the random bits."""
-        bits, who = Bits(run.source), type(self).__name__
-        try:
-            return sealed(lambda: self.answer(replace(run, source=bits)), who=who, rule=ANSWERED, query=who)
-        except InvalidParameter:
-            if bits.fault is None:
-                raise
-        raise bits.fault
+        return records(data).ask(self, column=column, confidence=confidence, source=source)
 
     def on(self, scheme: Scheme) -> OnSample:
         """The same on a secret random sample, which is drawn when it runs.
@@ -131,7 +47,26 @@ class Query(ABC):
         >>> query.mechanism.epsilon(delta=0).upper
         0.158...
         """
-        return OnSample(self, scheme)  # type: ignore[arg-type]
+        return OnSample(self, scheme)
+
+    def audit_records(self) -> tuple[list[float], float]:
+        """Records, and one more on which the answer depends much: what an audit of this query is run on."""
+        return [0.0, 0.0], 1.0
+
+    def __str__(self) -> str:
+        """The query with what it was given.
+
+        >>> import hush
+        >>> str(hush.releases.Mean(bounds=(0, 1), epsilon=1.0))
+        'Mean(epsilon=1.0, bounds=(0.0, 1.0))'
+        """
+        given = [f for f in fields(self) if f.init] if is_dataclass(self) else []
+        said = [f"{f.name}={_plain(value)}" for f in given if (value := getattr(self, f.name)) != f.default]
+        return f"{type(self).__name__}({', '.join(said)})"
+
+
+def _plain(value: object) -> str:
+    return value.value if isinstance(value, Relation) else str(value)
 
 
 @dataclass(frozen=True)
@@ -139,7 +74,7 @@ class OnSample:
     """A query on a secret sample of the data, drawn anew each time it runs."""
 
     query: Query
-    scheme: OneSample
+    scheme: Scheme
 
     def __post_init__(self) -> None:
         if not isinstance(self.query, Query):
@@ -159,72 +94,15 @@ class OnSample:
         self, data: Any, *, column: str | None = None, confidence: float = 0.95, source: Source | None = None
     ) -> Release:
         """Draw the sample, secretly, once; then the noisy answer on it."""
-        from hush.releases.sample import Sample
-        from hush.releases.tables.table import as_table
-
         checked_confidence(confidence)
         table = as_table(data).of(column)
         covered(by_unit(self.mechanism, table))
         self.query.check(table)
         return Sample(table, self.scheme, source=source).release(self.query, confidence=confidence)
 
+    def audit_records(self) -> tuple[list[float], float]:
+        """Those of the query."""
+        return self.query.audit_records()
 
-def require_one_sample(scheme: object) -> OneSample:
-    """The scheme, if it draws one sample for one mechanism."""
-    if isinstance(scheme, OneSample):
-        return scheme
-    if isinstance(scheme, Scheme):
-        raise NotCovered(
-            f"a release on {scheme}: it makes the batches of an epoch. Covered: hush.Poisson, hush.UnequalPoisson, "
-            "hush.WithoutReplacement, hush.WithReplacement"
-        )
-    raise InvalidParameter("on", "a sampling scheme such as hush.Poisson(rate=0.01)", scheme=scheme)
-
-
-def require_placed(scheme: OneSample, relation: Relation) -> None:
-    """Raise where adding or removing a record would move the others to other rates."""
-    if scheme.by_place and relation is Relation.ADD_REMOVE:
-        raise NotCovered(
-            f"{scheme} of records that are added or removed: the records after such a one get other rates, and that "
-            "there are as many as rates would show. Covered: REPLACE, where the number of records is public"
-        )
-
-
-def rate_of(scheme: OneSample) -> float:
-    """The expected share of the records that a scheme draws, where it is the same for every record."""
-    if isinstance(scheme, Poisson):
-        rate = scheme.rate
-    elif isinstance(scheme, FixedSize):
-        rate = scheme.size / scheme.population
-    else:
-        raise NotCovered(f"an estimate for all records from {scheme}: each must be drawn with the same probability")
-    if rate == 0:
-        raise InvalidParameter("A release", "a sample that draws something: rate > 0", rate=0)
-    return rate
-
-
-def by_unit(mechanism: Mechanism, table: Table) -> Mechanism:
-    """The mechanism for the unit of the table: a user with at most so many records, or one record."""
-    if table.unit is None or table.max_contributions is None:
-        return mechanism
-    if mechanism.relation is Relation.REPLACE:
-        raise NotCovered(
-            "a user replaced by another, who may have another number of records: users are covered under ADD_REMOVE"
-        )
-    return mechanism.group(table.max_contributions)
-
-
-@lru_cache(maxsize=256)
-def covered(mechanism: Mechanism) -> Mechanism:
-    """The mechanism, if a theorem covers it; raises NotCovered before anything is drawn."""
-    for _, removed, added in mechanism.neighbours():
-        try:
-            mechanism.pair(removed, added)
-        except NotCovered:
-            mechanism.curve(removed, added)
-    return mechanism
-
-
-def checked_confidence(confidence: object) -> float:
-    """A confidence above 0, and so far below 1 that it can be split among many intervals."""
-    return number("release", "0 < confidence <= 1 - 1e-9", 0, 1 - 1e-9, low_open=True, confidence=confidence)
+    def __str__(self) -> str:
+        return f"{self.query} on {self.scheme}"

@@ -68,7 +68,7 @@ class Release:
     sample: Sample | None = field(default=None, repr=False, compare=False)
     """The sample that it was made from, where one was drawn: other uses of it are accounted together with this one.
 
-    What is stored or copied forgets it, as there is but one, in one process; that there was one stays known.
+    A stored or copied release forgets it, as there is only one, in one process; `of_sample` still tells of it.
     """
     of_sample: bool = field(default=False, repr=False, compare=False)
     """Whether its mechanism is that of all uses of one secret sample up to this one."""
@@ -81,7 +81,7 @@ class Release:
         return Release, (*kept, None, self.of_sample)
 
     def map(self, f: Callable[[Any], Any], *, monotone: bool = False) -> Release:
-        """f(value), which costs nothing more; the intervals follow a monotone f, and are dropped unless it is said so.
+        """f(value), which costs nothing more; with monotone=True the intervals are mapped too, else they are dropped.
 
         >>> import hush
         >>> found = hush.releases.count(range(100), epsilon=1.0, source=hush.SeededSource(1))
@@ -93,7 +93,7 @@ class Release:
         return replace(self, value=f(self.value), noise_interval=noise, total_interval=total)
 
     def require_private(self) -> Release:
-        """This release, if its randomness was secret; an error otherwise. What spends a budget asks it first."""
+        """This release, if its randomness was secret; an error otherwise. Whatever spends a budget asks it first."""
         if not self.private:
             raise InvalidParameter("A private release", "a secure source of randomness", source="SeededSource")
         return self

@@ -7,14 +7,13 @@ from threading import Lock
 from typing import Any, NoReturn, TypeVar
 
 from hush.errors import InvalidParameter
-from hush.mechanisms.combinators.compose import Sequence
+from hush.mechanisms.combinators.one_after_another import Sequence
 from hush.mechanisms.mechanism import Mechanism, require
-from hush.mechanisms.schemes.scheme import OneSample, UnequalPoisson
+from hush.mechanisms.schemes.scheme import Scheme
 from hush.randomness.source import Source, source_or_secure, this_process
+from hush.releases.answer import Answerable, Run
 from hush.releases.boundary import sealed
-from hush.releases.query import (
-    Query,
-    Run,
+from hush.releases.conditions import (
     by_unit,
     checked_confidence,
     covered,
@@ -22,6 +21,7 @@ from hush.releases.query import (
     require_one_sample,
     require_placed,
 )
+from hush.releases.records import Records
 from hush.releases.release import Release
 from hush.releases.tables.columns import NUMBERS
 from hush.releases.tables.table import Table, as_table
@@ -30,7 +30,7 @@ Result = TypeVar("Result")
 RAISES_NOTHING = "a function that raises nothing (the fault is not told: it may show a record; try it on public rows)"
 
 
-class Sample:
+class Sample(Records):
     """A random sample of the data that nobody sees; its uses are collected, and amplified once, all together.
 
     The first use draws it. Each further use re-accounts the product of all uses under the one sampling: two amplified
@@ -46,7 +46,7 @@ class Sample:
     0.158...
     """
 
-    def __init__(self, data: Any, scheme: OneSample, *, source: Source | None = None) -> None:
+    def __init__(self, data: Any, scheme: Scheme, *, source: Source | None = None) -> None:
         self._table = as_table(data)
         self._scheme = require_one_sample(scheme)
         self._source = source_or_secure(source)
@@ -56,7 +56,7 @@ class Sample:
         self._process = this_process()
 
     @property
-    def scheme(self) -> OneSample:
+    def scheme(self) -> Scheme:
         """How the sample is drawn."""
         return self._scheme
 
@@ -73,9 +73,9 @@ class Sample:
             raise InvalidParameter("Sample.mechanism", "at least one use", uses=0)
         return self._accounted(self._uses)
 
-    def release(self, query: Query, *, confidence: float = 0.95, column: str | None = None) -> Release:
+    def release(self, query: Answerable, *, confidence: float = 0.95, column: str | None = None) -> Release:
         """The query's noisy answer on the sample, for all the records; its mechanism is that of all uses so far."""
-        if not isinstance(query, Query):
+        if not isinstance(query, Answerable):
             raise InvalidParameter("Sample.release", "a query such as hush.releases.Mean(...)", query=query)
         confidence = checked_confidence(confidence)
         if query.needs_rate:
@@ -94,11 +94,17 @@ class Sample:
             found.value, mechanism, found.noise_interval, found.total_interval, self._source.private, sample=self
         )
 
+    def ask(self, query: Answerable, *, column: str | None, confidence: float, source: Source | None) -> Release:
+        """See Records: `release`, with the sample's own source."""
+        if source is not None:
+            raise InvalidParameter("release", "no source of its own: the sample has one", source=source)
+        return self.release(query, confidence=confidence, column=column)
+
     def apply(self, function: Callable[[Any], Any], *, guarantee: Mechanism) -> Release:
         """Run a function of the drawn records whose result has the stated guarantee, for instance hush.PureDP(1.0).
 
         The function gets an array (of the chosen column, or the rows of the array that was given), or a dict of arrays,
-        one a column. Their types follow from the schema: whole numbers that may be missing are floats, missing ones
+        one per column. Their types follow from the schema: whole numbers that may be missing are floats, missing ones
         NaN. What it returns is released as it is, so it must itself add the noise that the guarantee speaks of; its
         guarantee is amplified here. It must not keep or show the records. What it warns of is not shown, and what it
         raises becomes InvalidParameter without a word about the fault, which may hold a record: try it on rows of
@@ -137,8 +143,8 @@ class Sample:
 
     def _draw(self, names: tuple[str, ...], numbers: bool) -> Table:
         scheme = self._scheme
-        if isinstance(scheme, UnequalPoisson) and self._table.rows() != len(scheme.rates):
-            raise InvalidParameter("Sample", "one rate for each record of the table", rates=len(scheme.rates))
+        if scheme.places is not None and self._table.rows() != scheme.places:
+            raise InvalidParameter("Sample", "one rate for each record of the table", rates=scheme.places)
         return self._table.drawn(scheme, self._source, names, numbers=numbers)
 
     def _require_here(self) -> None:
@@ -154,7 +160,7 @@ class Sample:
         return f"Sample({self._scheme}, {len(self._uses)} uses)"
 
 
-def sample(data: Any, scheme: OneSample, *, source: Source | None = None) -> Sample:
+def sample(data: Any, scheme: Scheme, *, source: Source | None = None) -> Sample:
     """A secret sample of the data, drawn once at its first use.
 
     >>> import hush

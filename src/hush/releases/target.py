@@ -10,9 +10,10 @@ from hush.checks import delta_in_range, number
 from hush.curves.bound import Bound
 from hush.errors import InvalidParameter
 from hush.mechanisms.mechanism import Mechanism
-from hush.mechanisms.schemes.scheme import OneSample
+from hush.mechanisms.schemes.scheme import Scheme
 from hush.questions.calibrate import calibrate
-from hush.releases.query import Query, by_unit, covered, rate_of
+from hush.releases.conditions import by_unit, covered, rate_of
+from hush.releases.query import Query
 from hush.releases.tables.table import Table
 
 MARGINS = (0.0, 1e-15, 1e-13, 1e-11, 1e-9, 1e-6)
@@ -35,12 +36,12 @@ def meeting(
     *,
     epsilon: float,
     delta: float = 0.0,
-    scheme: OneSample | None = None,
+    scheme: Scheme | None = None,
     over: tuple[float, float] = (1e-6, 500.0),
 ) -> Targeted:
-    """The query build(value) whose release on the table gives away epsilon at delta, after sampling and for its units.
+    """The query build(value) whose release gives away epsilon at delta, after sampling and for the units of the table.
 
-    At delta 0 the value is an epsilon, by the closed form log(1 + (e^{epsilon/k} - 1)/rate) for at most k records a
+    At delta 0 the value is an epsilon, by the closed form log(1 + (e^{epsilon/k} - 1)/rate) for at most k records per
     unit. Otherwise it is sought in `over`: an epsilon or a noise multiplier.
 
     >>> import hush

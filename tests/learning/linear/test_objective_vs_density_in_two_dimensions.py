@@ -14,7 +14,7 @@ import pytest
 
 import hush
 from hush.learning.linear.bounded_rows import LARGEST_NORM
-from hush.learning.linear.losses import Logistic, Loss, SmoothHinge, Squared
+from hush.learning.linear.losses import LinearLoss, Logistic, SmoothHinge, Squared
 from hush.learning.linear.method import Task
 from hush.learning.linear.objective_perturbation import ObjectiveNoise
 
@@ -72,13 +72,13 @@ class Plane:
         return float(np.maximum(np.exp(one) - np.exp(epsilon + other), 0.0) @ self.area)
 
 
-def plane(loss: Loss, epsilon: float, delta: float, strength: float | None) -> tuple[Plane, hush.Mechanism]:
+def plane(loss: LinearLoss, epsilon: float, delta: float, strength: float | None) -> tuple[Plane, hush.Mechanism]:
     task = Task(loss, 2 // loss.scores, epsilon, delta, 4, strength)
     noise = ObjectiveNoise.of(task)
     return Plane(task, noise), noise.mechanism(task)
 
 
-def datasets(loss: Loss) -> list[tuple[np.ndarray, np.ndarray]]:
+def datasets(loss: LinearLoss) -> list[tuple[np.ndarray, np.ndarray]]:
     """Few records, the longest rows: a record against nothing, one against its like, one across to others."""
     low = -1.0 if isinstance(loss, SmoothHinge | Squared) else 0.0
     first = LARGEST_NORM * (np.array([[1.0, 0.0]]) if loss.scores == 1 else np.ones((1, 1)))
@@ -105,7 +105,7 @@ CASES = [
 
 
 @pytest.mark.parametrize(("loss", "epsilon", "delta", "strength"), CASES, ids=str)
-def test_one_record_more_or_less(loss: Loss, epsilon: float, delta: float, strength: float | None) -> None:
+def test_one_record_more_or_less(loss: LinearLoss, epsilon: float, delta: float, strength: float | None) -> None:
     where, claim = plane(loss, epsilon, delta, strength)
     for rows, targets in datasets(loss):
         whole, without = where.log_density(rows, targets), where.log_density(rows[1:], targets[1:])
@@ -119,7 +119,7 @@ def test_one_record_more_or_less(loss: Loss, epsilon: float, delta: float, stren
 
 
 @pytest.mark.parametrize(("loss", "epsilon", "delta", "strength"), CASES[::2], ids=str)
-def test_one_record_replaced(loss: Loss, epsilon: float, delta: float, strength: float | None) -> None:
+def test_one_record_replaced(loss: LinearLoss, epsilon: float, delta: float, strength: float | None) -> None:
     where, claim = plane(loss, epsilon, delta, strength)
     replaced = claim.under(hush.Relation.REPLACE)
     for rows, targets in datasets(loss):

@@ -15,5 +15,6 @@ COMMANDS = {
     "audit": "evidence against a claim: attacks on scores, on hush itself, and on data made on the spot",
     "chart": "a picture of one or more mechanisms",
     "figures": "the pictures of the documentation",
+    "words": "every word that an expression may have",
 }
 """Every command, and what it gives in one line."""

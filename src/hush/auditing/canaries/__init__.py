@@ -1,1 +1,1 @@
-"""Audits of one training run with many canaries."""
+"""Audits of one training run with many canaries: records that are put in or left out by coins."""

@@ -1,4 +1,4 @@
-"""How likely so many right guesses are, at most, about fair coins that a private training saw: one number of them."""
+"""How likely it is, at most, to guess so many of the fair coins right that a private training saw."""
 
 from __future__ import annotations
 
@@ -9,6 +9,7 @@ import numpy as np
 from scipy import special
 
 from hush.arrays import Array
+from hush.auditing.canaries.random_walk import LARGEST_EPSILON
 from hush.auditing.claims import Claim
 
 Inverse: TypeAlias = Callable[[Array], Array]
@@ -16,25 +17,26 @@ Inverse: TypeAlias = Callable[[Array], Array]
 Guesses: TypeAlias = tuple[int, int]
 """How many of the highest scores are called members, and how many of the lowest ones non-members."""
 
-LARGEST = {"epsilon": 64.0, "mu": 32.0}
-"""No bound is sought beyond."""
+LARGEST = {"epsilon": LARGEST_EPSILON, "mu": 32.0}
+"""No bound is sought beyond these."""
 GRID = 33
+"""Parameters tried at once; five such grids, each inside a cell of the one before, find a bound."""
 
 
-def right(ranked: Array, guesses: Guesses) -> int:
-    """Right guesses, of labels in order of falling scores."""
+def right_guesses(ranked: Array, guesses: Guesses) -> int:
+    """How many guesses are right, of labels in order of falling scores."""
     first, last = guesses
     return int(np.count_nonzero(ranked[:first]) + np.count_nonzero(~ranked[len(ranked) - last :] if last else []))
 
 
-def chance_of(right: int, guesses: int, canaries: int, *, epsilon: Array, delta: float) -> Array:
-    """Bound on the chance of so many right guesses or more, of (epsilon, delta)-DP; one entry an epsilon.
+def chance_of_right(right: int, guesses: int, canaries: int, *, epsilon: Array | float, delta: float) -> Array:
+    """Bounds on the chance of so many right guesses or more under (epsilon, delta)-DP, one for each epsilon.
 
     With W binomial of rate e^eps/(1 + e^eps) over the guesses and b = P[W >= v] it is
     b + m delta b (1 - b) / (v P[W = v]): docs/theory/audits.md; it sharpens Steinke, Nasr, Jagielski 2023, Thm 5.2.
     It grows with epsilon.
 
-    >>> round(float(chance_of(90, 100, 1000, epsilon=1.0, delta=1e-5)), 6)
+    >>> round(float(chance_of_right(90, 100, 1000, epsilon=1.0, delta=1e-5)), 6)
     0.000183
     """
     if right <= 0:
@@ -44,15 +46,18 @@ def chance_of(right: int, guesses: int, canaries: int, *, epsilon: Array, delta:
     tail = special.bdtr(wrong, guesses, rate)
     if delta == 0:
         return tail
-    # P[W >= v] / P[W = v] = 2F1(1, -wrong; v + 1; -e^eps), summed from its largest terms
+    # P[W >= v] / P[W = v] = 2F1(1, -wrong; v + 1; -e^eps): terms are positive, so the sum keeps its digits
     steps = np.arange(wrong)
     with np.errstate(over="ignore"):
         terms = ((wrong - steps) / (right + 1 + steps)) * np.exp(np.asarray(epsilon, dtype=float))[..., None]
         ratio = np.minimum(1 + np.cumprod(terms, axis=-1).sum(axis=-1), 1e300)
+    # a part in 1e9 covers the rounding of a sum of fewer than a million terms
     return np.minimum(tail + canaries * delta * (1 - tail) * ratio / right * (1 + 1e-9), 1.0)
 
 
-def is_possible(right: int, guesses: int, canaries: int, chance: float, inverse: Inverse, shape: tuple) -> Array:
+def is_possible(
+    right: int, guesses: int, canaries: int, chance: float, inverse: Inverse, shape: tuple[int, ...]
+) -> Array:
     """Whether an attacker on f-DP training can have so many right guesses or more with this chance.
 
     Mahloujifar, Melis, Chaudhuri 2024, Thm 9 and Alg. 3, stated for exactly so many guesses. Let p_c be the chance of c
@@ -61,7 +66,7 @@ def is_possible(right: int, guesses: int, canaries: int, chance: float, inverse:
         sum over c > i of c p_c / m  <=  1 - f( sum over c >= i of (r - c) p_c / m ).
     The least total mass with which that can be met puts the chance on v itself, then on each smaller count just what
     its inequality asks for; mass on a larger count would only raise the demands below it. If the total
-    exceeds r/m, the chance is impossible. `inverse` and the answer are arrays, one entry a parameter.
+    exceeds r/m, the chance is impossible. `inverse` and the answer have one entry for each parameter.
 
     >>> always = lambda reached: reached
     >>> [bool(is_possible(v, 100, 100, 0.05, always, ())) for v in (50, 75)]
@@ -82,20 +87,22 @@ def is_possible(right: int, guesses: int, canaries: int, chance: float, inverse:
 
 
 def gaussian_inverse(mu: Array) -> Inverse:
-    """Of mu-Gaussian DP: Phi(Phi^-1(y) - mu)."""
+    """The inverse for mu-Gaussian DP: Phi(Phi^-1(y) - mu)."""
     return lambda reached: special.ndtr(special.ndtri(reached) - mu)
 
 
 def is_evidence(correct: int, guesses: Guesses, error: float) -> bool:
-    """Whether so many right guesses are too many for coins that nobody saw."""
+    """Whether there are too many right guesses for coins that the training never saw."""
     return correct > 0 and bool(special.bdtrc(correct - 1, sum(guesses), 0.5) <= error)
 
 
-def bound_of(correct: int, guesses: Guesses, canaries: int, claim: Claim, error: float, above: float = 0.0) -> float:
+def bound_from_right(
+    correct: int, guesses: Guesses, canaries: int, claim: Claim, error: float, above: float = 0.0
+) -> float:
     """The least parameter with which so many right guesses have a chance above the error; 0 where any does.
 
-    Both chances grow with the parameter, so that those below a rejected one are rejected too. Where the bound does not
-    exceed `above` the answer is 0.
+    Both chances grow with the parameter, so that all parameters below a rejected one are rejected too. Where the bound
+    does not exceed `above` the answer is 0.
     """
     if not is_evidence(correct, guesses, error):
         return 0.0
@@ -115,4 +122,4 @@ def bound_of(correct: int, guesses: Guesses, canaries: int, claim: Claim, error:
 def _rejected(correct: int, total: int, canaries: int, claim: Claim, error: float, grid: Array) -> Array:
     if claim.quantity == "mu":
         return ~is_possible(correct, total, canaries, error, gaussian_inverse(grid), grid.shape)
-    return chance_of(correct, total, canaries, epsilon=grid, delta=claim.delta) <= error
+    return chance_of_right(correct, total, canaries, epsilon=grid, delta=claim.delta) <= error

@@ -1,4 +1,4 @@
-"""Which numbers of guesses a one-run audit tries, decided before any score is looked at, and what it pays for them."""
+"""Which numbers of guesses an audit of one run tries: decided before any score is looked at, and paid for."""
 
 from __future__ import annotations
 
@@ -8,14 +8,14 @@ import numpy as np
 from scipy import special
 
 from hush.arrays import Array
-from hush.auditing.canaries.chances_of_guesses import Guesses, bound_of, is_evidence, right
-from hush.auditing.canaries.random_walk import FEWEST, GuessWalk
+from hush.auditing.canaries.chances_of_guesses import Guesses, bound_from_right, is_evidence, right_guesses
+from hush.auditing.canaries.random_walk import FEWEST_GUESSES, WalkTest
 from hush.auditing.claims import Claim
 
 
 @dataclass(frozen=True)
-class Shares:
-    """Several numbers of guesses, each with its own share of the error."""
+class SeparateTests:
+    """Several numbers of guesses, each tested by itself with its own share of the error."""
 
     errors: dict[Guesses, float]
     canaries: int
@@ -25,25 +25,25 @@ class Shares:
         """The best bound, and the guesses that give it."""
         found, best = 0.0, next(iter(self.errors))
         for pair, error in self.errors.items():
-            higher = bound_of(right(ranked, pair), pair, self.canaries, self.claim, error, found)
+            higher = bound_from_right(right_guesses(ranked, pair), pair, self.canaries, self.claim, error, found)
             found, best = (higher, pair) if higher > found else (found, best)
         return found, best
 
     def is_evidence(self, ranked: Array) -> bool:
         """Whether the bound exceeds 0."""
-        return any(is_evidence(right(ranked, pair), pair, error) for pair, error in self.errors.items())
+        return any(is_evidence(right_guesses(ranked, pair), pair, error) for pair, error in self.errors.items())
 
     @property
     def words(self) -> str:
-        """How it is said."""
+        """What was tried, in a few words."""
         return f"{len(self.errors)} numbers of guesses tried" if len(self.errors) > 1 else "guesses fixed beforehand"
 
 
 @dataclass(frozen=True)
-class Together:
-    """All numbers of guesses tested together: from both ends by turns, and from the highest alone."""
+class JointTests:
+    """All numbers of guesses tested together: guesses from both ends by turns, and from the highest scores alone."""
 
-    walks: dict[str, tuple[GuessWalk, float]]
+    walks: dict[str, tuple[WalkTest, float]]
 
     def bound(self, ranked: Array) -> tuple[float, Guesses]:
         """The best bound, and the guesses that say most against it."""
@@ -65,35 +65,35 @@ class Together:
 
     @property
     def words(self) -> str:
-        """How it is said."""
+        """What was tried, in a few words."""
         return f"{sum(len(walk.numbers) for walk, _ in self.walks.values())} numbers of guesses tested together"
 
 
-def chosen(canaries: int, claim: Claim, error: float) -> Shares | Together:
-    """For (epsilon, delta) all numbers together, unless the delta of many canaries takes the error; else shares."""
+def planned_tests(canaries: int, claim: Claim, error: float) -> SeparateTests | JointTests:
+    """Tests together for (epsilon, delta), unless its delta would take too much of the error; else separate ones."""
     mu = separation(claim)
     if claim.quantity == "epsilon" and (together := _together(canaries, mu, claim, error)):
         return together
-    # attacks fall short of most claims: what would prove most with scores of half the separation is tried too
+    # attacks fall short of most claims: what would prove most with 1/2, 1/4 and 1/8 of the separation is tried too
     weaker = [expected_guesses(canaries, mu / 2**k, claim, error / 2 ** (k + 1))[0] for k in range(4)]
     shares = numbers_of_guesses(canaries, weaker)
-    return Shares({pair: share * error for pair, share in shares.items()}, canaries, claim)
+    return SeparateTests({pair: share * error for pair, share in shares.items()}, canaries, claim)
 
 
-def _together(canaries: int, mu: float, claim: Claim, error: float) -> Together | None:
+def _together(canaries: int, mu: float, claim: Claim, error: float) -> JointTests | None:
     expected, proven = expected_guesses(canaries, mu, claim, error)
-    fewest = FEWEST
+    fewest = FEWEST_GUESSES
     while fewest <= sum(expected):
-        walk = GuessWalk.around(sum(expected), canaries=canaries, delta=claim.delta, fewest=fewest)
+        walk = WalkTest.around(sum(expected), canaries=canaries, delta=claim.delta, fewest=fewest)
         if walk.leak(proven) <= error / 5:
-            one_end = GuessWalk.around(expected[0], canaries=canaries, delta=claim.delta, fewest=fewest)
-            return Together({"both": (walk, 0.9 * error), "highest": (one_end, 0.1 * error)})
+            one_end = WalkTest.around(expected[0], canaries=canaries, delta=claim.delta, fewest=fewest)
+            return JointTests({"both": (walk, 0.9 * error), "highest": (one_end, 0.1 * error)})
         fewest *= 2
     return None
 
 
 def wrong_on_the_way(ranked: Array, numbers: Array, *, both: bool) -> Array:
-    """Wrong guesses among so many first ones: the highest called in, by turns with the lowest called out.
+    """Wrong guesses among the first so many: the highest scores called in, by turns with the lowest called out.
 
     >>> wrong_on_the_way(np.array([True, False, True, False]), np.array([1, 2, 3, 4]), both=True)
     array([0, 0, 1, 2])
@@ -106,7 +106,7 @@ def wrong_on_the_way(ranked: Array, numbers: Array, *, both: bool) -> Array:
 
 
 def numbers_of_guesses(canaries: int, expected: list[Guesses]) -> dict[Guesses, float]:
-    """What is tried, and its share of the error: half, a quarter, ... for what is expected; then all, and halvings.
+    """Guesses that are tried, with shares of the error: half, a quarter, ... for those expected; the rest for halvings.
 
     >>> {pair: round(share, 3) for pair, share in numbers_of_guesses(20, [(7, 7), (6, 6)]).items()}
     {(7, 7): 0.5, (6, 6): 0.25, (10, 10): 0.1, (20, 0): 0.025, (5, 5): 0.1, (10, 0): 0.025}
@@ -114,7 +114,7 @@ def numbers_of_guesses(canaries: int, expected: list[Guesses]) -> dict[Guesses, 
     shares: dict[Guesses, float] = {}
     for place, pair in enumerate(expected, start=1):
         shares[pair] = shares.get(pair, 0.0) + 0.5**place
-    sizes = [canaries >> halvings for halvings in range(50) if canaries >> halvings >= FEWEST]
+    sizes = [canaries >> halvings for halvings in range(50) if canaries >> halvings >= FEWEST_GUESSES]
     left = 0.5 ** len(expected) / len(sizes)
     for size in sizes:
         for pair, share in (((size - size // 2, size // 2), 0.8 * left), ((size, 0), 0.2 * left)):
@@ -123,7 +123,7 @@ def numbers_of_guesses(canaries: int, expected: list[Guesses]) -> dict[Guesses, 
 
 
 def separation(claim: Claim) -> float:
-    """The mu of scores N(mu, 1) of members and N(0, 1) of others whose attacker has the claim's advantage."""
+    """The mu at which scores N(mu, 1) of members and N(0, 1) of others give an attacker the claimed advantage."""
     if claim.quantity == "mu":
         return claim.value
     return 2 * float(special.ndtri((1 + min(claim.mechanism.advantage().upper, 1 - 1e-9)) / 2))
@@ -147,9 +147,9 @@ def expected_guesses(canaries: int, mu: float, claim: Claim, error: float) -> tu
             break
         cut = cuts[np.argmin(np.abs(called - half / canaries))]
         truth = special.ndtr(mu - cut) / (special.ndtr(mu - cut) + special.ndtr(-cut))
-        # half a deviation fewer: what chance gives is not to be counted on
+        # half a deviation fewer, so as not to count on luck
         correct = int(2 * half * truth - 0.5 * np.sqrt(2 * half * truth * (1 - truth)))
-        reached = bound_of(correct, (half, half), canaries, claim, error, proven)
+        reached = bound_from_right(correct, (half, half), canaries, claim, error, proven)
         if reached > proven:
             best, proven = (half, half), reached
     return best, proven

@@ -9,10 +9,11 @@ import numpy as np
 from scipy import special
 
 from hush.arrays import Array
-from hush.auditing.canaries.chances_of_guesses import Guesses, right
-from hush.auditing.canaries.numbers_of_guesses import Shares, Together, chosen
+from hush.auditing.canaries.chances_of_guesses import Guesses, right_guesses
+from hush.auditing.canaries.numbers_of_guesses import JointTests, SeparateTests, planned_tests
+from hush.auditing.checked_scores import finite_numbers, zeros_and_ones
 from hush.auditing.claims import Claim
-from hush.auditing.confidence import confidence_in_range, finite_numbers, zeros_and_ones
+from hush.auditing.confidence import confidence_in_range
 from hush.auditing.report import AuditReport, NullCheck
 from hush.checks import count
 from hush.errors import HushError, InvalidParameter
@@ -20,9 +21,12 @@ from hush.mechanisms.mechanism import Mechanism
 from hush.randomness.draws import coins
 from hush.randomness.source import SeededSource, Source, source_or_secure
 
-LEAST = 20
+FEWEST_CANARIES = 20
 """Fewer canaries prove nothing."""
-NULLS = 40
+NULL_AUDITS = 40
+"""Audits of coins that no training saw, in a null check."""
+UNFAIR = 1e-9
+"""Numbers of members that fair coins give more seldom than this are refused."""
 
 
 def one_run(
@@ -35,12 +39,13 @@ def one_run(
     confidence: float = 0.95,
     source: Source | None = None,
 ) -> AuditReport:
-    """A lower bound on the privacy parameter from one training run with canaries.
+    """A lower bound on the privacy parameter of a training, from one run with canaries.
 
-    `scores` has one number for each canary, larger where it seems to have been in, and `members` says which were. Or
-    `scores` is a function and `members` the number of canaries: fair coins are drawn, `scores(included)` trains and
-    returns one score for each. Each canary must have been put in by a fair coin of its own (not m/2 of m). `guesses`
-    fixes in advance how many are guessed; else several numbers are tried, and paid for.
+    A canary is a record that a fair coin of its own put in or left out (not m/2 of m). `scores` has one number for each
+    canary, larger where it seems to have been in, and `members` says which were. Or `scores` is a function and
+    `members` the number of canaries: fair coins are drawn, `scores(included)` trains and returns one score for each.
+    `guesses` fixes in advance how many of the highest scores are called in and of the lowest out; otherwise several
+    numbers are tried, and paid for.
 
     >>> import hush, hush.auditing
     >>> noise = hush.auditing.simulated(hush.Gaussian(0.5), source=hush.SeededSource(1))[1]
@@ -57,9 +62,9 @@ def one_run(
     inside = zeros_and_ones("one_run", len(scored), members=members)
     _check(inside)
     if guesses is not None:
-        tests = Shares({_checked(guesses, len(scored)): 1 - confidence}, len(scored), stated)
+        tests = SeparateTests({_checked(guesses, len(scored)): 1 - confidence}, len(scored), stated)
     else:
-        tests = chosen(len(scored), stated, 1 - confidence)
+        tests = planned_tests(len(scored), stated, 1 - confidence)
     ranked = falling(scored, inside)
     bound, pair = tests.bound(inside[ranked])
     return AuditReport(
@@ -67,7 +72,7 @@ def one_run(
         lower_bound=bound,
         confidence=confidence,
         samples=len(scored),
-        attacker=f"{pair[0]} highest called in, {pair[1]} lowest out: {right(inside[ranked], pair)} right",
+        attacker=f"{pair[0]} highest called in, {pair[1]} lowest out: {right_guesses(inside[ranked], pair)} right",
         method=f"one run, {tests.words}",
         limits=(),
         null=_null_check(len(scored), tests, 1 - confidence),
@@ -78,7 +83,8 @@ def one_run(
 def falling(scores: Array, members: Array) -> Array:
     """Places by falling score; where scores tie, wrong guesses come first, from either end.
 
-    No order that is blind to the labels has fewer right ones, so the order of a file, which may know them, has no say.
+    No order that is blind to the labels has fewer right guesses. So the order of a file, which may know the labels,
+    does not matter.
 
     >>> falling(np.array([1.0, 0.0, 1.0]), np.array([True, True, False])).tolist()
     [2, 0, 1]
@@ -86,14 +92,14 @@ def falling(scores: Array, members: Array) -> Array:
     return np.lexsort((members, -scores))
 
 
-def _null_check(canaries: int, tests: Shares | Together, error: float) -> NullCheck:
-    """The same audit where coins that the training never saw are guessed."""
-    tossed = coins(SeededSource(1), np.full(NULLS * canaries, 0.5)).reshape(NULLS, canaries)
-    return NullCheck(alarms=sum(map(tests.is_evidence, tossed)), runs=NULLS, error=error)
+def _null_check(canaries: int, tests: SeparateTests | JointTests, error: float) -> NullCheck:
+    """The same audit of coins that the training never saw."""
+    tossed = coins(SeededSource(1), np.full(NULL_AUDITS * canaries, 0.5)).reshape(NULL_AUDITS, canaries)
+    return NullCheck(alarms=sum(map(tests.is_evidence, tossed)), runs=NULL_AUDITS, error=error)
 
 
 def _trained(fit: Callable[[Array], Any], canaries: Any, source: Source | None) -> tuple[Any, Array]:
-    number = count("one_run", LEAST, canaries=canaries)
+    number = count("one_run", FEWEST_CANARIES, canaries=canaries)
     included = coins(source_or_secure(source), np.full(number, 0.5))
     try:
         return fit(included.copy()), included
@@ -105,10 +111,10 @@ def _trained(fit: Callable[[Array], Any], canaries: Any, source: Source | None) 
 
 def _check(members: Array) -> None:
     total, inside = len(members), int(np.count_nonzero(members))
-    if total < LEAST:
-        raise InvalidParameter("one_run", f"at least {LEAST} canaries", scores=total)
+    if total < FEWEST_CANARIES:
+        raise InvalidParameter("one_run", f"at least {FEWEST_CANARIES} canaries", scores=total)
     unlikely = min(special.bdtr(inside, total, 0.5), special.bdtrc(inside - 1, total, 0.5))
-    if unlikely < 1e-9:
+    if unlikely < UNFAIR:
         rule = "each canary put in by a fair coin of its own"
         raise InvalidParameter("one_run", rule, members=f"{inside} of {total}")
 

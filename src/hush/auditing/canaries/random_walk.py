@@ -1,4 +1,4 @@
-"""All numbers of guesses at once: the path of wrong guesses against a random walk that crosses a boundary."""
+"""All numbers of guesses tested at once: the path of wrong guesses against a random walk and a boundary."""
 
 from __future__ import annotations
 
@@ -12,27 +12,31 @@ from scipy import special
 
 from hush.arrays import Array
 
-FEWEST = 10
+FEWEST_GUESSES = 10
 """Fewer guesses are not counted."""
 RATIO = 1.04
-"""Of one number of guesses to the next: tests of closer numbers are nearly the same test."""
-LARGEST = 64.0
-ROUNDING = 1e-8
+"""Ratio of one number of guesses to the one before: tests of closer numbers are nearly the same test."""
+LARGEST_EPSILON = 64.0
+"""No bound is sought beyond."""
+ROUNDED_PART = 1e-8
+"""Raises a level and a chance by more than rounding lowers them: sums of positive numbers lose no digits by
+cancellation, and the laws that are added up are normalised."""
 NEGLIGIBLE = 1e-18
+"""Masses below this at either end of a law are dropped; CUT covers a million of them."""
 CUT = 1e-12
-"""Added for all that is cut off: tails beyond nine deviations and 20 counts, and masses that are negligible."""
+"""Added to a chance for all that is cut off: tails beyond nine deviations and 20 counts, and negligible masses."""
 
 
 @dataclass(frozen=True, eq=False)
-class GuessWalk:
-    """Guesses in an order that the scores fix, counted at several numbers of them, under (epsilon, delta)-DP.
+class WalkTest:
+    """A test of (epsilon, delta)-DP by guesses in an order that the scores fix, counted at several numbers of them.
 
     Under epsilon-DP the wrong guesses are, path for path, no fewer than those of a walk whose every step is wrong with
     probability 1/(1 + e^epsilon). The local chance of w wrong among the first r is P[Bin <= w]; divided by the
     weight of r, its least value along the path is the statistic, and the chance that the walk's is as small is
-    computed exactly. Proof, and the term for delta: docs/theory/audits.md.
+    computed exactly. The proof, and the term for delta, are in docs/theory/audits.md.
 
-    >>> walk = GuessWalk.around(50, canaries=200, delta=0.0)
+    >>> walk = WalkTest.around(50, canaries=200, delta=0.0)
     >>> walk.numbers[:4], int(walk.numbers[-1])
     (array([10, 11, 12, 13]), 200)
     >>> found = walk.bound(walk.numbers // 10, error=0.05)
@@ -46,7 +50,7 @@ class GuessWalk:
     delta: float
 
     @classmethod
-    def around(cls, expected: int, *, canaries: int, delta: float, fewest: int = FEWEST) -> GuessWalk:
+    def around(cls, expected: int, *, canaries: int, delta: float, fewest: int = FEWEST_GUESSES) -> WalkTest:
         """Numbers from the fewest to all, weighted towards the expected one."""
         numbers = [min(fewest, canaries)]
         while numbers[-1] < canaries:
@@ -55,13 +59,13 @@ class GuessWalk:
         return cls(tried, np.minimum(tried / expected, expected / tried), canaries, delta)
 
     def bound(self, wrong: Array, *, error: float, above: float = 0.0) -> float:
-        """An epsilon such that it and all below are rejected; 0 where none is, or none that exceeds `above`."""
+        """An epsilon that is rejected with all below it; 0 where none is, or none that exceeds `above`."""
         least = self.least(error)
         if not self.is_evidence(wrong, error=error) or (above > least and self.chance(wrong, above, above) > error):
             return 0.0
         low, step = max(least, self._by_shares(wrong, error, least)), 0.25
         finest = 1 / (32 * math.sqrt(self.canaries))
-        while step >= finest and low < LARGEST:
+        while step >= finest and low < LARGEST_EPSILON:
             if self.chance(wrong, low, low + step) <= error:
                 low, step = low + step, 1.5 * step
             else:
@@ -72,20 +76,20 @@ class GuessWalk:
         """Whether anything is rejected."""
         least = self.least(error)
         local = self.local(wrong, least)
-        # the number that speaks most is one of those that are tested: its own chance is part of theirs
+        # a quick look first: the number that speaks most is one of those tested, so its chance is part of theirs
         return bool(local[np.argmin(local / self.weights)] <= error) and self.chance(wrong, least, least) <= error
 
     def chance(self, wrong: Array, low: float, high: float) -> float:
         """Bound on the chance of a path as unlikely as this one, whichever epsilon from low to high is true.
 
-        The statistic is largest at the one end, the boundary that it draws lowest and the walk luckiest at the other.
+        The statistic is largest and the walk luckiest at `high`; the boundary that it draws is most generous at `low`.
         """
-        level = self._statistic(wrong, high) * (1 + ROUNDING)
+        level = self._statistic(wrong, high) * (1 + ROUNDED_PART)
         allowed = most_wrong(np.minimum(level * self.weights, 1.0), self.numbers, float(special.expit(-low)))
         return crossing(self.numbers, allowed, float(special.expit(-high))) + self.leak(low)
 
     def leak(self, epsilon: float) -> float:
-        """What delta adds: m delta times the largest influence of one guess on the crossing; it falls with epsilon."""
+        """What delta adds: m delta times the largest influence of a guess on a crossing; less for larger epsilon."""
         if self.delta == 0:
             return 0.0
         wrong = float(special.expit(-epsilon))
@@ -108,18 +112,18 @@ class GuessWalk:
         return 1 / np.sqrt(np.arange(1.0, self.numbers[0]))
 
     def least(self, error: float) -> float:
-        """Where the leak falls to half of the error: the test of that epsilon serves all below, which it implies."""
+        """Where the leak falls to half of the error; the test of that epsilon serves all below, as each implies it."""
         return last_before(lambda epsilon: self.leak(epsilon) <= error / 2)
 
     def _by_shares(self, wrong: Array, error: float, least: float) -> float:
-        """A bound without the walk: the chances of all numbers added."""
+        """A bound without the walk, from the sum of the chances of all numbers."""
         left, total = error - self.leak(least), float(self.weights.sum())
         return last_before(lambda epsilon: self._statistic(wrong, epsilon) * total > left)
 
 
 def last_before(holds: Callable[[float], bool]) -> float:
-    """The last epsilon before what holds from some on does hold; 0 where it holds at once."""
-    low, high = 0.0, LARGEST
+    """The last epsilon before a condition starts to hold for good; 0 where it always holds."""
+    low, high = 0.0, LARGEST_EPSILON
     if holds(low):
         return low
     for _ in range(40):
@@ -137,7 +141,7 @@ def most_wrong(levels: Array, numbers: Array, rate: float) -> Array:
     with np.errstate(invalid="ignore"):
         found = np.floor(special.bdtrik(levels, numbers, rate))
     most = np.where(levels >= 1, numbers, np.clip(np.nan_to_num(found, nan=-1.0), -1, numbers))
-    # the inverse is a float, and fails for some: the chance itself decides
+    # the inverse is rounded, and NaN for some: the chance itself decides
     while np.any(more := (most < numbers) & (special.bdtr(np.minimum(most + 1, numbers), numbers, rate) <= levels)):
         most = most + more
     while np.any(fewer := (most >= 0) & (special.bdtr(np.maximum(most, 0), numbers, rate) > levels)):
@@ -146,7 +150,7 @@ def most_wrong(levels: Array, numbers: Array, rate: float) -> Array:
 
 
 def crossing(numbers: Array, allowed: Array, rate: float) -> float:
-    """The chance that a walk of wrong guesses is at or below what is allowed, at one of the numbers at least.
+    """The chance that a walk of wrong guesses is at or below what is allowed at one of the numbers or more.
 
     >>> crossing(np.array([2, 4]), np.array([0, 1]), 0.5)
     0.375...
@@ -164,7 +168,7 @@ def crossing(numbers: Array, allowed: Array, rate: float) -> float:
         if len(kept) == 0:
             break
         mass, lowest = mass[kept[0] : kept[-1] + 1], lowest + int(kept[0])
-    return min(chance * (1 + ROUNDING) + CUT, 1.0)
+    return min(chance * (1 + ROUNDED_PART) + CUT, 1.0)
 
 
 def _binomial(trials: int, rate: float) -> tuple[int, Array]:

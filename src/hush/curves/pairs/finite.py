@@ -3,26 +3,32 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Callable, Sequence
-from dataclasses import dataclass
+from collections.abc import Sequence
+from dataclasses import dataclass, replace
 from fractions import Fraction
 from functools import cached_property
 
 import numpy as np
 
 from hush.arrays import Array
-from hush.curves.pairs.pair import Interval, Pair
+from hush.curves.interval import Interval
+from hush.curves.pairs.pair import Pair
 from hush.curves.renyi.curve import RenyiCurve
 from hush.curves.renyi.families import finite
 from hush.errors import InvalidParameter
-from hush.numerics.laws.law import UNIT, Law
-from hush.numerics.work import attempt, part, spend
+from hush.numerics.engines.loss_lattice import Tails
+from hush.numerics.laws.atoms import joined, lattice_of, law_of_atoms, log_q_masses, merged
+from hush.numerics.laws.law import Law
+from hush.numerics.rounding import UNIT
+from hush.numerics.work import spend
 
 BLUR = 16 * UNIT
 SHORT, EXCESS = 1e-10, 1e-9
 """How far the masses of a stated pair may be from 1: what rounding makes of them, and a table that was rounded up."""
-TABLE = 0.8
-"""Share of the work that is left for making a table; the rest is for composing it."""
+LONG = 100
+"""Tables of more losses are cut to what matters at the delta asked for: a tilt can follow the rest."""
+CUT_ROUNDING = 1e-10
+"""Relative room for the rounding of a sum of masses: far above the sum of a million roundings."""
 MOST_STEPS = 1_000_000
 """Steps of a lattice from the least loss to the largest: a finer one is none."""
 
@@ -63,41 +69,23 @@ class FinitePair(Pair):
         """
         p, q = np.asarray(p, dtype=float), np.asarray(q, dtype=float)
         both = (p > 0) & (q > 0)
-        return cls._sorted(
+        return cls.ordered(
             _log_ratio(p[both], q[both]), p[both], float(p[q == 0].sum()), float(q[p == 0].sum()), blur=BLUR
         )
 
     @classmethod
-    def _sorted(
+    def ordered(
         cls, losses: Array, mass: Array, top: float, bottom: float, blur: float = 0.0, cut: bool = False
     ) -> FinitePair:
+        """From losses in any order, with P-mass at +infinity and Q-mass at -infinity."""
         order = np.argsort(losses, kind="stable")
         losses, mass = losses[order], mass[order]
-        return cls(losses, mass, top, bottom, _lattice(losses), blur, cut)
+        return cls(losses, mass, top, bottom, lattice_of(losses), blur, cut)
 
     @classmethod
     def from_profile(cls, epsilons: Array, deltas: Array) -> FinitePair:
-        """The pair whose profile joins the points (e^epsilon, delta) by lines: an upper bound on any convex one.
-
-        Left of the points it runs to (0, 1); right of them it stays level (mass at +infinity).
-        """
-        epsilons = np.asarray(epsilons, dtype=float)
-        deltas = np.minimum.accumulate(np.asarray(deltas, dtype=float))
-        # what exceeds max(1 - t, 0), and differences of t as such: the slopes of near points keep their digits
-        excess = np.maximum(deltas + np.expm1(np.minimum(epsilons, 0.0)), 0.0)
-        spend(100 * len(epsilons))
-        hull: list[int] = []
-        for k in range(len(epsilons)):
-            while hull and _turns_down(epsilons, excess, [*hull[-2:], k]):
-                hull.pop()
-            hull.append(k)
-        epsilons, excess = epsilons[hull], excess[hull]
-        rise, kink = _chords(epsilons, excess)
-        t, bend = np.exp(epsilons), np.diff(np.append(rise, 0.0)) - np.diff(np.append(kink, 0.0))
-        mass = np.maximum(bend, 0.0) * t
-        keep = mass > 0
-        top, bottom = float(deltas[hull[-1]]), max(0.0, float(rise[0] + 1 - kink[0]))
-        return cls._sorted(epsilons[keep], mass[keep], top, bottom)
+        """The pair whose profile joins the points (e^epsilon, delta) by lines: an upper bound on any convex one."""
+        return cls.ordered(*joined(epsilons, deltas))
 
     def checked(self) -> FinitePair:
         """Finite losses in order with masses above 0, of total 1 under P and under Q, on the lattice that is named."""
@@ -117,6 +105,8 @@ class FinitePair(Pair):
         if self.lattice is not None and not _on_lattice(losses, self.lattice):
             rule = f"losses on the lattice that is given, at most {MOST_STEPS} steps apart"
             raise InvalidParameter("A finite pair", rule, lattice=self.lattice)
+        if not 0 <= self.blur <= 1:
+            raise InvalidParameter("A finite pair", "a relative rounding error from 0 to 1", blur=self.blur)
         return self
 
     @property
@@ -130,7 +120,7 @@ class FinitePair(Pair):
 
     @cached_property
     def _log_q(self) -> Array:
-        return np.log(np.maximum(self.mass, math.ulp(0.0))) - self.losses
+        return log_q_masses(self.losses, self.mass)
 
     def mix(self, rate: float) -> FinitePair:
         if rate == 1:
@@ -147,7 +137,7 @@ class FinitePair(Pair):
             mass = np.append(mass, (1 - rate) * self.at_minus_infinity)
         # relative errors of the losses grow by at most 1 + loss: the mixed one may be like the exponential of it
         blur = BLUR + self.blur * (1 + float(np.abs(self.losses).max(initial=0.0)))
-        return self._sorted(losses, mass, rate * self.at_infinity, 0.0, blur, self.cut)
+        return self.ordered(losses, mass, rate * self.at_infinity, 0.0, blur, self.cut)
 
     def mix_both(self, rate: float) -> Pair:
         """The upper half of the mix, its mirror, and what is left at loss 0."""
@@ -179,12 +169,34 @@ class FinitePair(Pair):
         near = UNIT * 16 * (1 + float(np.abs(losses).max(initial=0.0)))
         if abs(self.at_infinity - self.at_minus_infinity) > near * self.at_infinity:
             return False
-        own, other = _merged(self.losses, self.mass), _merged(losses, mass)
+        own, other = merged(self.losses, self.mass), merged(losses, mass)
         return (
             len(own[0]) == len(other[0])
             and np.allclose(own[0], other[0], rtol=near, atol=4 * UNIT)
             and np.allclose(own[1], other[1], rtol=near, atol=0.0)
         )
+
+    def cut_above(self, mass: float) -> FinitePair:
+        if len(self.losses) <= LONG:
+            return self
+        kept = self._kept(mass)
+        lost = float(self.mass[kept:].sum()) * (1 + CUT_ROUNDING)
+        return replace(self, losses=self.losses[:kept], mass=self.mass[:kept], at_infinity=self.at_infinity + lost)
+
+    def cut_below(self, mass: float) -> FinitePair:
+        """The losses that are cut off become the largest that is left; their Q-mass is kept."""
+        if len(self.losses) <= LONG:
+            return self
+        kept = self._kept(mass)
+        rest = self.mass[kept:] * np.exp(self.losses[kept - 1] - self.losses[kept:])
+        masses = self.mass[:kept].copy()
+        masses[-1] += float(rest.sum())
+        return replace(self, losses=self.losses[:kept], mass=masses)
+
+    def _kept(self, mass: float) -> int:
+        """How many losses have more P-mass than this at and above them; one at the least."""
+        beyond = np.cumsum(self.mass[::-1])[::-1]
+        return max(int(np.count_nonzero(beyond > mass)), 1)
 
     @property
     def written_loss(self) -> Fraction | None:
@@ -195,14 +207,7 @@ class FinitePair(Pair):
         return None if self.blur else Fraction(repr(float(self.at_infinity)))
 
     def law(self) -> Law:
-        rest = 1 - self.at_infinity
-        discount = max(math.log(max(float(self.q_mass.sum()), 1e-300) / rest), 0.0) if rest > 0 else 0.0
-        if discount < 1e-12:
-            discount = 0.0
-        losses, mass = _merged(self.losses, self.mass / rest)
-        return Law(
-            losses, mass, (), self.lattice or _lattice(losses), float(losses[0]) if len(losses) else 0.0, discount
-        )
+        return law_of_atoms(self.losses, self.mass, self.q_mass, self.at_infinity, self.lattice)
 
     def curve(self) -> RenyiCurve:
         if self.at_infinity > 0:
@@ -223,7 +228,7 @@ class FinitePair(Pair):
         worst = float(np.abs(size[np.isfinite(size)]).max())
         return total + (8 * UNIT + self.blur) * (4 + orders[:, 0] * (1 + worst))
 
-    def log_delta(self, epsilon: float, tolerance: float = 1e-9) -> Interval:
+    def log_delta(self, epsilon: float, tolerance: float = 1e-9) -> Interval:  # noqa: ARG002
         spend(6 * len(self.losses))
         ends = []
         for side in (-1, 1):
@@ -244,14 +249,14 @@ class FinitePair(Pair):
             return math.inf
         return float((self.losses + self.blur * np.abs(self.losses)).max(initial=0.0))
 
-    def tails(self, losses: Array) -> tuple[Array, Array, Array, Array]:
+    def tails(self, losses: Array) -> Tails:
         spend(8 * len(losses))
         index = np.searchsorted(self.losses, losses, side="right")
         p_up, q_up, p_down, q_down = (sums[index] for sums in self._sums)
         return p_up, q_up, p_down, q_down
 
     @cached_property
-    def _sums(self) -> tuple[Array, Array, Array, Array]:
+    def _sums(self) -> Tails:
         """P- and Q-mass past each loss, and up to it."""
         p, q = self.mass, self.q_mass
         return (
@@ -260,23 +265,6 @@ class FinitePair(Pair):
             np.concatenate([[0.0], np.cumsum(p)]),
             np.concatenate([[0.0], np.cumsum(q)]) + self.at_minus_infinity,
         )
-
-
-def sampled(delta: Callable[[float], float], epsilons: Array) -> Array:
-    """Upper bounds at these epsilons, from coarse to fine: where its share of the work is done, the rest is left at 1.
-
-    A point at 1 lies above the line that joins its neighbours, so it does not matter: the table is coarser, not wrong.
-    """
-    found = np.ones(len(epsilons))
-    apart = 1 << max(len(epsilons) - 1, 1).bit_length()
-    first = [len(epsilons) - 1, 0]
-    order = dict.fromkeys(
-        [*first, *(k for e in range(apart.bit_length()) for k in range(0, len(epsilons), apart >> e))]
-    )
-    with part(TABLE):
-        for k in order:
-            found[k] = attempt(lambda e=float(epsilons[k]): delta(e), 1.0)
-    return found
 
 
 def _log_ratio(p: Array, q: Array) -> Array:
@@ -301,36 +289,6 @@ def _on_lattice(losses: Array, lattice: float) -> bool:
 
 CERTAIN_LOSS = FinitePair(np.empty(0), np.empty(0), 1.0, 1.0)
 """The pair that hides nothing."""
-
-
-def _lattice(losses: Array) -> float | None:
-    """The step of the lattice on which one or two different losses lie."""
-    if len(losses) == 1:
-        return 1.0
-    return float(losses[1] - losses[0]) if len(losses) == 2 and losses[1] > losses[0] else None
-
-
-def _merged(losses: Array, mass: Array) -> tuple[Array, Array]:
-    """Of increasing losses, those that differ by rounding alone as one."""
-    first = np.append(True, np.diff(losses) > 4 * UNIT * np.abs(losses[1:]))[: len(losses)]
-    return losses[first], np.add.reduceat(mass, np.flatnonzero(first)) if len(mass) else mass
-
-
-def _chords(epsilons: Array, excess: Array) -> tuple[Array, Array]:
-    """Slopes in t = e^epsilon of the excess and of -max(1 - t, 0): from (0, 1) to the first point, and between them."""
-    low, gap = epsilons[:-1], np.exp(epsilons[1:]) * -np.expm1(-np.diff(epsilons))  # the other way round overflows
-    kink = np.where(epsilons[1:] <= 0, 1.0, np.where(low >= 0, 0.0, -np.expm1(np.minimum(low, 0.0)) / gap))
-    first = math.exp(float(epsilons[0]))
-    return (
-        np.append(excess[0] / first, np.diff(excess) / gap),
-        np.append(1.0 if epsilons[0] <= 0 else 1 / first, kink),
-    )
-
-
-def _turns_down(epsilons: Array, excess: Array, points: list[int]) -> bool:
-    """Whether the profile's polygon is not convex at the last but one of these points."""
-    rise, kink = _chords(epsilons[points], excess[points])
-    return bool((rise[-1] - rise[-2]) - (kink[-1] - kink[-2]) <= 0)
 
 
 def stated_points(epsilons: Sequence[float], deltas: Sequence[float]) -> FinitePair:
@@ -370,7 +328,7 @@ def _mirrored(pair: FinitePair) -> FinitePair:
     """A pair that is its own swap, made anew of its losses above 0: the others are differences of near numbers."""
     above = pair.losses > 0
     losses, mass, level = pair.losses[above], pair.mass[above], pair.losses == 0
-    return FinitePair._sorted(
+    return FinitePair.ordered(
         np.concatenate([-losses[::-1], pair.losses[level], losses]),
         np.concatenate([(mass * np.exp(-losses))[::-1], pair.mass[level], mass]),
         pair.at_infinity,

@@ -3,27 +3,30 @@
 from __future__ import annotations
 
 import math
-import sys
 from dataclasses import dataclass
-from functools import cache, cached_property
+from functools import cached_property
 
 import numpy as np
 from scipy import special
 
 from hush.arrays import Array
+from hush.curves.interval import Interval
 from hush.curves.pairs.finite import FinitePair
-from hush.curves.pairs.pair import Interval, Pair, Share
+from hush.curves.pairs.pair import Pair
+from hush.curves.pairs.share import Share, folded_log_delta
 from hush.curves.renyi.curve import RenyiCurve
 from hush.curves.renyi.pearson_vajda import log_absolute_normal
-from hush.numerics.laws.law import UNIT, Law
+from hush.numerics.engines.loss_lattice import Tails
+from hush.numerics.laws.half_normals import HalfNormals
+from hush.numerics.laws.law import Law
 from hush.numerics.laws.normals import Normals
 from hush.numerics.roots import decreasing_root
+from hush.numerics.rounding import UNIT
+from hush.numerics.special.gaussian_profile import gaussian_log_delta
 from hush.numerics.work import CALL, room, spend
 
 Mixture = tuple[tuple[float, float], ...]
 """(shift in standard deviations, weight), shifts increasing."""
-FARTHEST = 1e150
-"""Past this the square of a quantile leaves the floats."""
 
 
 @dataclass(frozen=True)
@@ -59,8 +62,6 @@ class NormalPair(Pair):
         return NormalPair(_blend(self.above, rate, self.below, 1.0 - rate), self.below, self.spacing)
 
     def mix_both(self, rate: float) -> Pair:
-        from hush.curves.pairs.fixed_size import FoldedNormals
-
         distance = self.distance
         return super().mix_both(rate) if distance is None or not 0 < rate < 1 else FoldedNormals(distance, rate)
 
@@ -191,7 +192,7 @@ class NormalPair(Pair):
             return low if excess(low) <= 0 else high
         return decreasing_root(excess, low, high, 1e-15)[1]
 
-    def tails(self, losses: Array) -> tuple[Array, Array, Array, Array]:
+    def tails(self, losses: Array) -> Tails:
         distance = self.distance
         if distance is not None:
             z = losses / distance
@@ -241,64 +242,62 @@ class NormalPair(Pair):
         return FinitePair(losses[order], mass[order])
 
 
+@dataclass(frozen=True)
+class FoldedNormals(Pair):
+    """N(shift, 1) against N(0, 1), mixed and folded: Gaussian noise on a sample of a fixed size."""
+
+    shift: float
+    rate: float
+
+    @cached_property
+    def base(self) -> NormalPair:
+        """The pair without the sample."""
+        return NormalPair.shifted(self.shift)
+
+    @property
+    def rest(self) -> float:
+        """Mass at loss 0: (1 - rate) times the base's delta at epsilon 0."""
+        return (1 - self.rate) * math.erf(self.shift / math.sqrt(8))
+
+    def log_delta(self, epsilon: float, tolerance: float = 1e-9) -> Interval:
+        return folded_log_delta(self.base, self.rate, epsilon, tolerance)
+
+    def curve(self) -> RenyiCurve:
+        """The base is its own mirror too, and dominates: its line lies above."""
+        slope = self.shift * self.shift / 2
+        return RenyiCurve.each(lambda order: min(self.renyi(order)[1], slope * order), slope)
+
+    def law(self) -> Law:
+        pieces = tuple(HalfNormals(self.shift, self.rate, upper) for upper in (True, False))
+        return Law(np.zeros(1), np.array([self.rest]), pieces)
+
+    @property
+    def max_loss(self) -> float:
+        return math.inf
+
+    def tails(self, losses: Array) -> Tails:
+        """Past 0 those of the mix; below, the mirror: P(L <= -l) = Q(L > l) where there is no atom."""
+        size = np.abs(losses)
+        inner = np.where(size > 600, size - math.log(self.rate), np.log1p(np.expm1(np.minimum(size, 600)) / self.rate))
+        x = inner / self.shift
+        q_far = special.ndtr(-x - self.shift / 2)
+        p_far = self.rate * special.ndtr(self.shift / 2 - x) + (1 - self.rate) * q_far
+        p_near, q_near = 1 - p_far, 1 - q_far
+        right = losses >= 0
+        return (
+            np.where(right, p_far, q_near),
+            np.where(right, q_far, p_near),
+            np.where(right, p_near, q_far),
+            np.where(right, q_near, p_far),
+        )
+
+    def swap(self) -> Pair:
+        return self
+
+
 def _blend(first: Mixture, rate: float, second: Mixture, rest: float) -> Mixture:
     weights: dict[float, float] = {}
     for mixture, factor in ((first, rate), (second, rest)):
         for shift, weight in mixture:
             weights[shift] = weights.get(shift, 0.0) + factor * weight
     return tuple(sorted((a, w) for a, w in weights.items() if w > 0))
-
-
-def gaussian_log_delta(epsilon: float, shift: float) -> Interval:
-    """log delta of N(shift, 1) against N(0, 1) (Balle, Wang 2018, Thm 8), with a bound on the rounding.
-
-    delta = (e^{-u^2}/2) (erfcx(u) - erfcx(v)), u = (eps/shift - shift/2)/sqrt 2, v = u + shift/sqrt 2.
-
-    >>> low, high = gaussian_log_delta(1.0, 1.0)
-    >>> math.exp(low)
-    0.126936737...
-    """
-    u = (epsilon / shift - shift / 2) / math.sqrt(2)
-    v = (epsilon / shift + shift / 2) / math.sqrt(2)
-    if u > FARTHEST:  # P(L > epsilon) alone is at most e^{-u^2}
-        return -math.inf, max(-u * u * (1 - 1e-9), -sys.float_info.max)
-    input_error = 4 * UNIT * (abs(epsilon / shift) + shift)
-    if u < -20:  # 1 - delta = erfc(-u)/2 + e^eps erfc(v)/2, and the first is below e^-400
-        rest = 0.5 * float(special.erfc(v)) * math.exp(epsilon) if epsilon < 0 else 0.0
-        return math.log1p(-rest * (1 + 1e-12) - UNIT), min(math.log1p(-rest * (1 - 1e-12)) + UNIT, 0.0)
-    first, second = float(special.erfcx(u)), float(special.erfcx(v))
-    value = first - second
-    if shift < 1e-3 * max(1.0, abs(u)):  # integrate -erfcx' = 2/sqrt(pi) - 2x erfcx(x) over the short interval
-        points, weights = _short_rule()
-        middle, radius = epsilon / shift / math.sqrt(2), shift / 2 / math.sqrt(2)
-        x = middle + radius * points
-        slopes = _mills_slope(x)
-        value = float(radius * (weights @ slopes))
-        slack = value * (1e-12 + 4 * input_error * (1 + abs(u)))
-    else:
-        slack = 8 * UNIT * (first + second) + (_slope_size(u) + _slope_size(v)) * input_error
-    log_scale = -u * u - math.log(2)
-    slack += value * (2 * abs(u) * input_error + 4 * UNIT * u * u)
-    if value <= slack:
-        return -math.inf, min(log_scale + math.log(value + slack), 0.0) if value + slack > 0 else 0.0
-    return log_scale + math.log(value - slack), min(log_scale + math.log(value + slack), 0.0)
-
-
-@cache
-def _short_rule() -> tuple[Array, Array]:
-    """Gauss-Legendre nodes and weights; finding them takes longer than using them."""
-    return np.polynomial.legendre.leggauss(12)
-
-
-def _slope_size(x: float) -> float:
-    """|d erfcx/dx|."""
-    return abs(2 / math.sqrt(math.pi) - 2 * x * float(special.erfcx(x)))
-
-
-def _mills_slope(x: Array) -> Array:
-    """2/sqrt(pi) - 2 x erfcx(x), by its asymptotic series where it cancels."""
-    direct = 2 / math.sqrt(math.pi) - 2 * x * special.erfcx(x)
-    far = np.maximum(x, 30.0)
-    y = 1 / (2 * far * far)
-    series = 2 / math.sqrt(math.pi) * y * (1 - 3 * y * (1 - 5 * y * (1 - 7 * y * (1 - 9 * y))))
-    return np.where(x > 30, series, direct)

@@ -11,72 +11,43 @@ from abc import ABC, abstractmethod
 from collections.abc import Callable
 from dataclasses import dataclass
 from fractions import Fraction
-from functools import cache
+from functools import cache, cached_property
 
 import numpy as np
 
 from hush.arrays import Array
+from hush.curves.interval import Interval, known, written_up
+from hush.curves.pairs.share import Share, folded_log_delta
 from hush.curves.renyi.curve import RenyiCurve
-from hush.errors import Contradiction, NotCovered
-from hush.numerics.engines.grid import cell_masses
-from hush.numerics.engines.saddle import LARGEST_ORDER
-from hush.numerics.laws.law import UNIT, Law
+from hush.curves.renyi.of_law import law_to_renyi
+from hush.errors import NotCovered
+from hush.numerics.engines.loss_lattice import Tails
+from hush.numerics.laws.atoms import joined, law_of_atoms, q_masses, sampled
+from hush.numerics.laws.law import Law
 from hush.numerics.roots import decreasing_root
-from hush.numerics.special.logarithms import log1p
-from hush.numerics.work import attempt, spend
+from hush.numerics.rounding import UNIT
+from hush.numerics.work import attempt
 
-ROUNDING = 1e-5
-"""Ends of an interval may cross by this, relatively."""
-BEYOND = -690.0
 CUT_OFF = 1e-270
 """Lower bounds on deltas below this are not taken from pairs whose table was cut."""
-Interval = tuple[float, float]
-"""Certified lower and upper bound."""
-
-
-def agreed_epsilon(low: float, high: float) -> Interval:
-    """Two ends that were found in different ways; if they cross by more than rounding, one of them is wrong."""
-    if not low <= high * (1 + ROUNDING) + 1e-12:  # so too if one of them is no number
-        raise Contradiction(low, high)
-    return min(low, high), max(low, high)
-
-
-def agreed_log_delta(low: float, high: float) -> Interval:
-    """The same for logs of delta; those that are beyond floats say nothing.
-
-    >>> agreed_log_delta(-3.0, -3.0000001)
-    (-3.0000001, -3.0)
-    """
-    low, high = known((low, high))
-    if low > BEYOND and low > high + (ROUNDING * (1 + abs(high)) if high > -math.inf else 0.0):
-        raise Contradiction(low, high)
-    return min(low, high), max(low, high)
-
-
-def known(ends: Interval) -> Interval:
-    """The two ends, if they are numbers: min and max would drop one that is not, and leave a bound of nothing."""
-    if math.isnan(ends[0]) or math.isnan(ends[1]):
-        raise Contradiction(*ends)
-    return ends
-
-
-def exact(value: float) -> Interval:
-    """The interval of one value."""
-    return value, value
-
-
-def rounded_up(number: Fraction) -> float:
-    """The least float whose shortest decimals are not below the number.
-
-    >>> rounded_up(3 * Fraction("0.1"))
-    0.3
-    """
-    near = float(number)
-    return near if Fraction(repr(near)) >= number else math.nextafter(near, math.inf)
+Laws = tuple[tuple[Law, int], ...]
+"""Laws of losses, each with the number of times that it is summed."""
+Certificates = tuple[tuple[str, Callable[[], Interval]], ...]
+"""Bounds on one epsilon by name, each made when it is asked for."""
+FAR = 600.0
+"""Past this loss 1 + rate (e^loss - 1) is rate e^loss, to the last digit; and e^loss is still a float."""
+GROWTH_ROUNDING = 1e-14
+"""Relative rounding error of log(1 + rate (e^epsilon - 1)): four elementary functions of a few units each."""
+LEAST_DELTA = 1e-13
+"""Points of a profile reach to this delta: what lies beyond them is level, which costs so much at the most."""
+PLACES = np.concatenate([np.linspace(0, 1.1, 150), np.geomspace(1e-4, 0.1, 30)])
+"""Points of a profile on either side of 0, in units of the epsilon at that delta: past it too, and dense near 0."""
+LARGEST_EPSILON = 1e15
+"""The search for an epsilon ends here: the floats are then a tenth apart, and a bound of that size is none."""
 
 
 class Pair(ABC):
-    """A pair of distributions; subclasses give a few formulas, the rest is derived."""
+    """A pair of distributions; a subclass gives its profile and its mirror image, the rest is derived."""
 
     @property
     def infinite(self) -> float:
@@ -85,7 +56,7 @@ class Pair(ABC):
 
     @property
     def written_loss(self) -> Fraction | None:
-        """The largest finite loss, where it was stated, in the decimals that were written: see error-budget.md."""
+        """The largest finite loss, where it was stated, in the decimals that were written (docs: error-budget.md)."""
         return None
 
     @property
@@ -98,7 +69,7 @@ class Pair(ABC):
         loss, mass = self.written_loss, self.written_infinite
         if loss is None or mass is None or mass > Fraction(repr(delta)):
             return math.inf
-        return max(rounded_up(loss), 0.0)
+        return max(written_up(loss), 0.0)
 
     @property
     def cut(self) -> bool:
@@ -110,22 +81,55 @@ class Pair(ABC):
         """Bounds on log of delta(epsilon) = sup over events of P - e^epsilon Q, for every real epsilon."""
 
     @abstractmethod
-    def tails(self, losses: Array) -> tuple[Array, Array, Array, Array]:
-        """P(L > l), Q(L > l), P(L <= l), Q(L <= l), each with small relative error."""
-
-    @abstractmethod
-    def mix(self, rate: float) -> Pair:
-        """((1 - rate) Q + rate P, Q): what is left of the pair when the record takes part with this probability."""
-
-    @abstractmethod
     def swap(self) -> Pair:
         """(Q, P)."""
 
+    def tails(self, losses: Array) -> Tails:  # noqa: ARG002
+        """P(L > l), Q(L > l), P(L <= l), Q(L <= l), each with small relative error."""
+        raise NotCovered(f"the tails of {type(self).__name__}: its loss is known through its profile alone")
+
+    def mix(self, rate: float) -> Pair:
+        """((1 - rate) Q + rate P, Q): what is left of the pair when the record takes part with this probability."""
+        return Mixed(self, Share().mix(rate))
+
     def mix_both(self, rate: float) -> Pair:
         """The profile of mix(rate) for epsilon >= 0 and its own mirror below: samples of a fixed size, replace-one."""
-        from hush.curves.pairs.fixed_size import Folded
-
         return self if rate == 1 else Folded(self, rate)
+
+    @property
+    def distance(self) -> float | None:
+        """Where the pair is N(distance, 1) against N(0, 1), that distance: such pairs compose in closed form."""
+        return None
+
+    @property
+    def factors(self) -> tuple[tuple[Pair, int], ...]:
+        """Independent pairs, each with how often it occurs, whose product this is; itself where it is no product."""
+        return ((self, 1),)
+
+    @property
+    def laws(self) -> Laws:
+        """The laws of the factors; NotCovered where one has none."""
+        return tuple((pair.law(), n) for pair, n in self.factors)
+
+    @property
+    def analytic(self) -> bool:
+        """Whether every factor has an analytic law, and there is one."""
+        try:
+            return bool(self.laws)
+        except NotCovered:
+            return False
+
+    def certificates(self, log_delta: float) -> Certificates:  # noqa: ARG002
+        """What each of several theorems says of epsilon on its own, by name; none where one formula is all."""
+        return ()
+
+    def cut_above(self, mass: float) -> Pair:  # noqa: ARG002
+        """A pair above whose largest losses, of so much P-mass together, became infinite; itself where it is short."""
+        return self
+
+    def cut_below(self, mass: float) -> Pair:  # noqa: ARG002
+        """A pair below whose largest losses, of so much P-mass together, were lowered; itself where it is short."""
+        return self
 
     def sketched(self) -> Pair:
         """A pair above this one that answers quickly at many epsilons, where that is possible."""
@@ -144,9 +148,18 @@ class Pair(ABC):
         """The loss under P, given that it is finite, as atoms and analytic pieces."""
         raise NotCovered(f"{type(self).__name__} has no analytic law of its loss; it is composed through a table")
 
-    def table(self) -> Pair | None:
-        """A finite pair above this one, for compositions, where it is known better than by sampling the profile."""
-        return None
+    def profile_points(self) -> tuple[Array, Array]:
+        """Many epsilons, dense near 0 on both sides, and upper bounds on delta there: what a table is made of."""
+        sketch, mirror = self.sketched(), self.swap().sketched()
+        reaches = []
+        for side in (sketch, mirror):
+            log_delta = math.log(max(LEAST_DELTA, side.infinite * (1 + 1e-6)))  # just past what is infinite
+            reaches.append(max(side.epsilon(log_delta, 1e-3)[1], 1e-9))
+        if not all(math.isfinite(reach) for reach in reaches):
+            raise NotCovered("a table of this profile needs a finite epsilon at some delta below 1")
+        epsilons = np.unique(np.concatenate([reaches[0] * PLACES, -reaches[1] * PLACES]))
+        deltas = sampled(lambda e: math.exp(sketch.log_delta(e, 1e-4)[1]), epsilons)
+        return epsilons, np.maximum(deltas, -np.expm1(np.minimum(epsilons, 0.0)))
 
     def enclosure(self) -> tuple[Pair, Pair]:
         """Pairs with a law, one that this pair dominates and one that dominates it."""
@@ -169,23 +182,13 @@ class Pair(ABC):
             return math.inf, math.inf
         if order == math.inf:
             return self.max_loss, self.max_loss
-        law = self.law()
-        if order == 1:
-            tilt = law.tilt(0.0)
-            slack = 1e-12 * (abs(tilt.mean) + tilt.deviation)
-            return max(tilt.mean - slack, 0.0), tilt.mean + slack
-        c = order - 1
-        if c > LARGEST_ORDER or law.cost(c, 0.0, 60.0) > 2_000_000:  # divergences grow with the order
-            return 0.0, self.max_loss
-        tilt = law.tilt(c, accuracy=60.0)
-        slack = tilt.log_moment_error + 4 * UNIT * abs(tilt.log_moment)
-        return max((tilt.log_moment - slack) / c, 0.0), max((tilt.log_moment + slack) / c, 0.0)
+        return law_to_renyi(self.law(), order, self.max_loss)
 
     def curve(self) -> RenyiCurve:
         """Upper bounds on the Rényi divergences of all orders."""
         return RenyiCurve.each(lambda order: self.renyi(order)[1])
 
-    def log_absolute_chi(self, orders: Array) -> Array:
+    def log_absolute_chi(self, orders: Array) -> Array:  # noqa: ARG002
         """log of upper bounds on |chi|^j = E_Q|dP/dQ - 1|^j at whole orders j >= 2."""
         raise NotCovered(
             f"|chi|^j of {type(self).__name__}: known for plain Gaussian and Laplace noise and finite pairs"
@@ -202,19 +205,6 @@ class Pair(ABC):
         if self.infinite or law.pieces:
             return math.inf
         return float(law.losses[law.masses > 0].max(initial=0.0))
-
-    def moments(self, s: Array | complex | float) -> Array:
-        """log E_P e^{sL} at complex s (all with one real part)."""
-        s = np.atleast_1d(np.asarray(s, dtype=complex))
-        c = float(s.real[0])
-        tilt = self.law().tilt(c, reach=float(np.abs(s.imag).max()))
-        turn = np.array([tilt.departure(np.array([y]))[0] for y in s.imag])
-        return tilt.log_moment + log1p(turn) + 1j * s.imag * tilt.mean
-
-    def masses(self, edges: Array) -> tuple[Array, Array]:
-        """P- and Q-mass of edges[k] < L <= edges[k+1]."""
-        p_above, q_above, p_below, q_below = self.tails(edges)
-        return cell_masses(p_above, p_below), cell_masses(q_above, q_below)
 
 
 def invert(pair: Pair, log_delta: float, tolerance: float, floor: float = 0.0) -> Interval:
@@ -238,7 +228,7 @@ def invert(pair: Pair, log_delta: float, tolerance: float, floor: float = 0.0) -
             return profile(epsilon)[side] - log_delta
 
         high = max(2 * floor, 1.0)
-        while excess(high) > 0 and high < 1e15:
+        while excess(high) > 0 and high < LARGEST_EPSILON:
             high *= 4
         if excess(0.0) <= 0:
             ends.append(0.0)
@@ -250,105 +240,127 @@ def invert(pair: Pair, log_delta: float, tolerance: float, floor: float = 0.0) -
 
 
 @dataclass(frozen=True)
-class Share:
-    """P' = A P + (1-A) Q and Q' = B P + (1-B) Q: all that mixing and swapping can make of a base pair."""
+class Mixed(Pair):
+    """A mix of a pair whose loss has no analytic law: one sample of a whole composition."""
 
-    above: float = 1.0
-    below: float = 0.0
-    above_rest: float = 0.0
-    """1 - above, kept with its own digits."""
-    below_rest: float = 1.0
-
-    def mix(self, rate: float) -> Share:
-        keep = 1.0 - rate
-        return Share(
-            rate * self.above + keep * self.below,
-            self.below,
-            rate * self.above_rest + keep * self.below_rest,
-            self.below_rest,
-        )
-
-    def swap(self) -> Share:
-        return Share(self.below, self.above, self.below_rest, self.above_rest)
-
-    def log_delta(self, epsilon: float, base: Pair, tolerance: float) -> Interval:
-        """Profile of the mixed pair from that of the base (Balle, Barthe, Gaboardi 2018, Thm 2 and both its mirrors).
-
-        P' - e^eps Q' = a P + b Q with a = A - e^eps B, b = (1-A) - e^eps (1-B): a hockey stick of the base.
-        """
-        if epsilon > 700:
-            ends = (self.above, self.below), (self.above_rest, self.below_rest)
-            top, bottom = ends[0] if self.above > self.below else ends[1]
-            if bottom > 0:
-                return -math.inf, -math.inf if top < bottom or math.log(top / bottom) < epsilon else 0.0
-        growth = math.expm1(min(epsilon, 700.0))
-        lead = self._lead(epsilon)
-        blur = 4 * UNIT * (self._excess + self.below * abs(growth)) if self.below else 0.0
-        if lead + blur > 0 and self.above > self.below:
-            ends = [
-                self._of_base(epsilon, growth, max(lead + s * blur, 0.0), base, tolerance)
-                for s in ((-1, 1) if blur else (0,))
-            ]
-            return ends[0][0], ends[-1][1]
-        rest = -self._excess - self.below_rest * growth
-        blur = 4 * UNIT * (abs(self._excess) + self.below_rest * abs(growth))
-        if rest + blur <= 0 or self.above >= self.below:
-            return exact(-math.inf)
-        mirror = base.swap()
-        ends = [self._of_base(epsilon, growth, max(rest + s * blur, 0.0), mirror, tolerance) for s in (-1, 1)]
-        return ends[0][0], ends[1][1]
-
-    def _of_base(self, epsilon: float, growth: float, lead: float, base: Pair, tolerance: float) -> Interval:
-        """log of lead * delta_base(log(1 + (e^eps - 1)/lead)), or 1 - e^eps where that logarithm does not exist."""
-        if lead == 0:
-            return exact(-math.inf)
-        if epsilon > 600:
-            inner = epsilon - math.log(lead)
-        elif growth / lead <= -1:
-            return exact(math.log(-growth))
-        else:
-            inner = math.log1p(growth / lead)
-        low, high = base.log_delta(inner, tolerance)
-        slack = 8 * UNIT * (1 + abs(math.log(lead)))
-        return math.log(lead) + low - slack, min(math.log(lead) + high + slack, 0.0)
-
-    def _lead(self, epsilon: float) -> float:
-        if self.below == 0:
-            return self.above
-        return self._excess - self.below * math.expm1(min(epsilon, 700.0))
+    base: Pair
+    share: Share
 
     @property
-    def _excess(self) -> float:
-        """above - below, from whichever of the two forms keeps its digits."""
-        return self.above - self.below if self.above + self.below < 1 else self.below_rest - self.above_rest
+    def cut(self) -> bool:
+        return self.base.cut
 
-    def inverse_loss(self, losses: Array) -> tuple[Array, Array, Array]:
-        """Base loss at which the mixed loss is l, for increasing shares (A > B); and where l is below or above all."""
-        growth = np.expm1(np.minimum(losses, 700.0))
-        top = self._excess - self.below * growth
-        low = self._excess + growth * self.below_rest
-        under, over = low <= 0, top <= 0
-        inside = ~(under | over)
-        ratio = np.where(inside, growth / np.where(inside, top, 1.0), 0.0)
-        base = np.log1p(np.maximum(ratio, -1 + 1e-15))
-        if self.below == 0:
-            base = np.where(losses > 600, losses - math.log(self.above), base)
-        return base, under, over
+    @property
+    def infinite(self) -> float:
+        return self.share.above * self.base.infinite if self.share.below == 0 else 0.0
 
-    def tails(self, losses: Array, base: Pair) -> tuple[Array, Array, Array, Array]:
-        """Tails of the mixed loss from those of the base."""
-        if self.above < self.below:
-            p_up, q_up, p_down, q_down = self.swap().tails(-losses, base)
-            # L' = -L and the roles of P and Q exchanged; atoms at the edge itself change sides, which masses() ignores.
-            return q_down, p_down, q_up, p_up
-        spend(20 * len(losses))
-        inner, under, over = self.inverse_loss(losses)
-        p_up, q_up, p_down, q_down = base.tails(inner)
-        pick = [
-            (self.above * p_up + self.above_rest * q_up, 1.0, 0.0),
-            (self.below * p_up + self.below_rest * q_up, 1.0, 0.0),
-            (self.above * p_down + self.above_rest * q_down, 0.0, 1.0),
-            (self.below * p_down + self.below_rest * q_down, 0.0, 1.0),
-        ]
-        p_above, q_above, p_below, q_below = (np.where(under, a, np.where(over, b, v)) for v, a, b in pick)
-        return p_above, q_above, p_below, q_below
+    def mix(self, rate: float) -> Pair:
+        return Mixed(self.base, self.share.mix(rate))
+
+    def swap(self) -> Pair:
+        return Mixed(self.base, self.share.swap())
+
+    def log_delta(self, epsilon: float, tolerance: float = 1e-7) -> Interval:
+        return self.share.log_delta(epsilon, self.base, tolerance)
+
+    def epsilon(self, log_delta: float, tolerance: float = 1e-7, floor: float = 0.0) -> Interval:
+        """Where only P is mixed, the profile's change of variable can be undone (Balle, Barthe, Gaboardi 2018)."""
+        if self.share.below > 0 or self.share.above == 0:
+            return super().epsilon(log_delta, tolerance, floor)
+        rate = self.share.above
+        target = log_delta - math.log(rate)
+        if target >= 0:
+            return 0.0, 0.0
+        low, high = self.base.epsilon(target, tolerance)
+        return log1p_times_expm1(rate, low) * (1 - 4 * GROWTH_ROUNDING), log1p_times_expm1(rate, high)
+
+    @property
+    def max_loss(self) -> float:
+        """The mixed loss is monotone in the base's: its end lies at an end of that one."""
+        share = self.share
+        if share.above >= share.below:
+            end, top, bottom = self.base.epsilon(-math.inf)[1], share.above, share.below
+        else:
+            end, top, bottom = self.base.swap().epsilon(-math.inf)[1], share.above_rest, share.below_rest
+        if end > FAR:
+            return math.log(top / bottom) if bottom > 0 else end + math.log(top) if end < math.inf else math.inf
+        return math.log1p(top * math.expm1(end)) - math.log1p(bottom * math.expm1(end))
+
+    def sketched(self) -> Pair:
+        return Mixed(self.base.sketched(), self.share)
+
+    def renyi(self, order: float) -> Interval:
+        return 0.0, _ProfileLaw.of(self).renyi(order)
+
+
+@dataclass(frozen=True)
+class Folded(Pair):
+    """Any pair, mixed, and the same in both directions: a sample of a fixed size. It is composed through a table."""
+
+    base: Pair
+    rate: float
+
+    @property
+    def cut(self) -> bool:
+        return self.base.cut
+
+    @property
+    def infinite(self) -> float:
+        return self.rate * self.base.infinite
+
+    def log_delta(self, epsilon: float, tolerance: float = 1e-9) -> Interval:
+        return folded_log_delta(self.base, self.rate, epsilon, tolerance)
+
+    def epsilon(self, log_delta: float, tolerance: float = 1e-9, floor: float = 0.0) -> Interval:  # noqa: ARG002
+        """For epsilon >= 0 the change of variable of the mix can be undone."""
+        return Mixed(self.base, Share().mix(self.rate)).epsilon(log_delta, tolerance)
+
+    def swap(self) -> Pair:
+        return self
+
+    def sketched(self) -> Pair:
+        return Folded(self.base.sketched(), self.rate)
+
+    @property
+    def max_loss(self) -> float:
+        top = max(self.base.max_loss, 0.0)
+        return float(np.logaddexp(math.log1p(-self.rate), math.log(self.rate) + top)) * (1 + 4 * UNIT)
+
+    def renyi(self, order: float) -> Interval:
+        if order == math.inf:
+            return self.max_loss, self.max_loss
+        return 0.0, self._law.renyi(order)
+
+    @cached_property
+    def _law(self) -> _ProfileLaw:
+        return _ProfileLaw.of(self)
+
+
+@dataclass(frozen=True, eq=False)
+class _ProfileLaw:
+    """The law of a loss above that of a pair which is known through its profile alone."""
+
+    law: Law | None
+    """None where the profile does not fall to 0: the loss is infinite with some probability."""
+    largest: float
+
+    @classmethod
+    def of(cls, pair: Pair) -> _ProfileLaw:
+        losses, mass, top, _ = joined(*pair.profile_points())
+        if top > 0:
+            return cls(None, math.inf)
+        law = law_of_atoms(losses, mass, q_masses(losses, mass), top, None)
+        return cls(law, float(losses.max(initial=0.0)))
+
+    def renyi(self, order: float) -> float:
+        """An upper bound on the divergence."""
+        if self.law is None or order == math.inf:
+            return self.largest
+        return law_to_renyi(self.law, order, self.largest)[1]
+
+
+def log1p_times_expm1(rate: float, epsilon: float) -> float:
+    """log(1 + rate (e^epsilon - 1)), rounded up, for epsilon of any size."""
+    if epsilon > FAR:
+        return (epsilon + math.log(rate)) * (1 + GROWTH_ROUNDING)
+    return math.log1p(rate * math.expm1(epsilon)) * (1 + GROWTH_ROUNDING)

@@ -3,15 +3,18 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Iterable
+from collections.abc import Callable, Iterable
 from dataclasses import dataclass
 
 import numpy as np
 
 from hush.arrays import Array
-from hush.curves.pairs.pair import Interval, Pair, invert, known
-from hush.numerics.laws.law import UNIT, Law
+from hush.curves.interval import Interval, known
+from hush.curves.pairs.pair import Pair, invert
+from hush.numerics.engines.loss_lattice import Tails
+from hush.numerics.laws.law import Law
 from hush.numerics.laws.weighted import Weighted
+from hush.numerics.rounding import UNIT
 from hush.numerics.work import attempt
 
 
@@ -42,20 +45,20 @@ class Blend(Pair):
     def infinite(self) -> float:
         return math.fsum(weight * pair.infinite for pair, weight in self.parts)
 
-    def _map(self, change: str, *rate: float) -> Pair:
-        return Blend(tuple((getattr(pair, change)(*rate), weight) for pair, weight in self.parts), self.idle)
+    def _each(self, change: Callable[[Pair], Pair]) -> Pair:
+        return Blend(tuple((change(pair), weight) for pair, weight in self.parts), self.idle)
 
     def mix(self, rate: float) -> Pair:
-        return self._map("mix", rate)
+        return self._each(lambda pair: pair.mix(rate))
 
     def mix_both(self, rate: float) -> Pair:
-        return self._map("mix_both", rate)
+        return self._each(lambda pair: pair.mix_both(rate))
 
     def swap(self) -> Pair:
-        return self._map("swap")
+        return self._each(lambda pair: pair.swap())
 
     def sketched(self) -> Pair:
-        return self._map("sketched")
+        return self._each(lambda pair: pair.sketched())
 
     def log_delta(self, epsilon: float, tolerance: float = 1e-9) -> Interval:
         found = [
@@ -79,7 +82,7 @@ class Blend(Pair):
         target = log_delta - math.log(weight)
         return (0.0, 0.0) if target >= 0 else pair.epsilon(target - 4 * UNIT * abs(log_delta), tolerance, floor)
 
-    def tails(self, losses: Array) -> tuple[Array, Array, Array, Array]:
+    def tails(self, losses: Array) -> Tails:
         up = self.idle * (losses < 0)
         total = [up, up, self.idle - up, self.idle - up]
         for pair, weight in self.parts:

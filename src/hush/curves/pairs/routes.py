@@ -6,34 +6,48 @@ import math
 from collections.abc import Callable
 from dataclasses import dataclass
 from functools import cached_property
-from typing import Protocol
+from typing import ClassVar, Protocol
 
 import numpy as np
 
 from hush.arrays import Array
+from hush.curves.interval import Interval
 from hush.curves.pairs.finite import FinitePair
-from hush.curves.pairs.pair import Interval, Pair
+from hush.curves.pairs.pair import Laws, Pair
 from hush.numerics.engines import contour, direct, grid
+from hush.numerics.engines.loss_lattice import LossSource, TailFunction, Tails
 from hush.numerics.engines.saddle import Orders, best_orders, markov_exponent
-from hush.numerics.laws.law import Law
 from hush.numerics.roots import decreasing_root
 
 QUICK, FULL = (1 << 13, 1 << 16), (1 << 18,)
 """Lattice sizes that the grid tries in turn, at first and at last."""
 
-Laws = tuple[tuple[Law, int], ...]
 Parts = tuple[tuple[Pair, int], ...]
+"""Pairs, each with the number of times that it is composed."""
+
+
+ALMOST_ALL = 1 - 1e-16
+"""The largest infinite mass whose complement has a logarithm: what is certain to be infinite is answered elsewhere."""
+
+
+def log_finite(parts: Parts) -> float:
+    """log of the probability under P that no loss of the composition is infinite."""
+    return sum(n * math.log1p(-min(pair.infinite, ALMOST_ALL)) for pair, n in parts)
 
 
 class Route(Protocol):
     """One engine with its problem; the losses are taken to be finite."""
 
-    @property
-    def name(self) -> str: ...
+    last_resort: ClassVar[bool]
+    """Whether it is asked only where the others have left a wide interval."""
 
-    def log_delta(self, epsilon: float, tolerance: float) -> Interval: ...
+    def log_delta(self, epsilon: float, tolerance: float) -> Interval:
+        """Bounds on log delta(epsilon)."""
+        ...
 
-    def epsilon(self, log_delta: float, tolerance: float, floor: float = 0.0) -> Interval: ...
+    def epsilon(self, log_delta: float, tolerance: float, floor: float = 0.0) -> Interval:
+        """Bounds on epsilon at this delta; below the floor an upper bound will do."""
+        ...
 
 
 @dataclass(frozen=True)
@@ -41,7 +55,7 @@ class ContourRoute:
     """One line integral of the moments."""
 
     laws: Laws
-    name: str = "contour"
+    last_resort: ClassVar[bool] = False
 
     def log_delta(self, epsilon: float, tolerance: float) -> Interval:
         low, high = contour.log_delta_bounds(self.laws, epsilon, tolerance)
@@ -84,7 +98,7 @@ class GridRoute:
     parts: Parts
     laws: Laws
     sizes: tuple[int, ...] = QUICK + FULL
-    name: str = "grid"
+    last_resort: ClassVar[bool] = False
 
     def log_delta(self, epsilon: float, tolerance: float) -> Interval:
         orders, best = best_orders(self.laws, epsilon=epsilon)
@@ -98,7 +112,7 @@ class GridRoute:
                 break
         return low, high
 
-    def epsilon(self, log_delta: float, tolerance: float, floor: float = 0.0) -> Interval:
+    def epsilon(self, log_delta: float, tolerance: float, floor: float = 0.0) -> Interval:  # noqa: ARG002
         orders, best = best_orders(self.laws, log_delta=log_delta)
         tilt = float(orders.c[best])
         limit = max(float(orders.objective(None, log_delta)[best]), 1e-3)
@@ -119,8 +133,8 @@ class GridRoute:
         return grid.bracket(self._sources, size, float(orders.c[best]), log_delta - 14)
 
     @cached_property
-    def _sources(self) -> list[grid.LossSource]:
-        return [_source(pair, n) for pair, n in self.parts]
+    def _sources(self) -> list[LossSource]:
+        return [loss_source(pair, n) for pair, n in self.parts]
 
 
 @dataclass(frozen=True)
@@ -128,7 +142,7 @@ class DirectRoute:
     """Few losses on a lattice, convolved term by term: for tails that no tilt can follow."""
 
     parts: Parts
-    name: str = "grid, direct"
+    last_resort: ClassVar[bool] = True
 
     @property
     def sizes(self) -> tuple[int, ...]:
@@ -145,7 +159,7 @@ class DirectRoute:
                 break
         return low, high
 
-    def epsilon(self, log_delta: float, tolerance: float, floor: float = 0.0) -> Interval:
+    def epsilon(self, log_delta: float, tolerance: float, floor: float = 0.0) -> Interval:  # noqa: ARG002
         low, high = 0.0, math.inf
         for size in self.sizes:
             for _ in range(8):
@@ -165,8 +179,8 @@ class DirectRoute:
         return _root_below(lambda e: found.lower.log_delta(e, -1) - log_delta, high, 1e-3 * high, width), high
 
     @cached_property
-    def _sources(self) -> list[grid.LossSource]:
-        return [_source(pair, n) for pair, n in self.parts]
+    def _sources(self) -> list[LossSource]:
+        return [loss_source(pair, n) for pair, n in self.parts]
 
 
 @dataclass(frozen=True)
@@ -174,13 +188,13 @@ class RenyiRoute:
     """Markov's inequality at the best order: Canonne, Kamath, Steinke 2020, Prop. 12. An upper bound only."""
 
     laws: Laws
-    name: str = "Rényi"
+    last_resort: ClassVar[bool] = True
 
-    def log_delta(self, epsilon: float, tolerance: float) -> Interval:
+    def log_delta(self, epsilon: float, tolerance: float) -> Interval:  # noqa: ARG002
         orders, best = best_orders(self.laws, epsilon=epsilon)
         return -math.inf, min(0.0, *(self._exponent(c) - c * epsilon for c in self._near(orders, best)))
 
-    def epsilon(self, log_delta: float, tolerance: float, floor: float = 0.0) -> Interval:
+    def epsilon(self, log_delta: float, tolerance: float, floor: float = 0.0) -> Interval:  # noqa: ARG002
         orders, best = best_orders(self.laws, log_delta=log_delta)
         return 0.0, max(min((self._exponent(c) - log_delta) / c for c in self._near(orders, best)), 0.0)
 
@@ -193,32 +207,33 @@ class RenyiRoute:
         return near + [near[0] * 2.0**-k for k in range(1, 40, 3)]
 
 
-def _source(pair: Pair, times: int) -> grid.LossSource:
+def loss_source(pair: Pair, times: int) -> LossSource:
     """The loss given that it is finite, with its atoms apart."""
     law = pair.law()
     if not law.pieces:
-        return grid.LossSource(None, law.losses, law.masses, times, law.lattice)
+        return LossSource(None, law.losses, law.masses, times, law.lattice)
     whole = _finite_tails(pair) if pair.infinite else pair.tails
     if not len(law.losses):
-        return grid.LossSource(whole, law.losses, law.masses, times)
+        return LossSource(whole, law.losses, law.masses, times)
     order = np.argsort(law.losses)
     atoms = FinitePair(law.losses[order], law.masses[order])
 
-    def tails(losses: Array) -> tuple[Array, Array, Array, Array]:
+    def tails(losses: Array) -> Tails:
         pairs = zip(whole(losses), atoms.tails(losses), strict=True)
         p_up, q_up, p_down, q_down = (np.maximum(whole - part, 0.0) for whole, part in pairs)
         return p_up, q_up, p_down, q_down
 
-    return grid.LossSource(tails, law.losses, law.masses, times)
+    return LossSource(tails, law.losses, law.masses, times)
 
 
-def _finite_tails(pair: Pair) -> grid.Tails:
+def _finite_tails(pair: Pair) -> TailFunction:
     """Tails of the loss given, under P, that it is finite; what Q has where P has nothing is left out."""
     p_top, _, _, q_bottom = (float(part[place]) for part, place in zip(pair.tails(ENDS), (1, 0, 0, 0), strict=True))
 
-    def tails(losses: Array) -> tuple[Array, Array, Array, Array]:
+    def tails(losses: Array) -> Tails:
         p_up, q_up, p_down, q_down = pair.tails(losses)
-        return tuple(x / (1 - p_top) for x in (np.maximum(p_up - p_top, 0.0), q_up, p_down, q_down - q_bottom))
+        rest = 1 - p_top
+        return np.maximum(p_up - p_top, 0.0) / rest, q_up / rest, p_down / rest, (q_down - q_bottom) / rest
 
     return tails
 

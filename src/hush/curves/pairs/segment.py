@@ -8,12 +8,16 @@ from dataclasses import dataclass
 import numpy as np
 
 from hush.arrays import Array
-from hush.curves.pairs.pair import Interval, Pair, Share, exact
+from hush.curves.interval import Interval, exact
+from hush.curves.pairs.pair import Pair
+from hush.curves.pairs.share import Share
 from hush.curves.renyi.curve import RenyiCurve
 from hush.curves.renyi.families import laplace
 from hush.curves.renyi.pearson_vajda import log_absolute_segment
+from hush.numerics.engines.loss_lattice import Tails
 from hush.numerics.laws.exponentials import Exponentials
-from hush.numerics.laws.law import UNIT, Law
+from hush.numerics.laws.law import Law
+from hush.numerics.rounding import UNIT
 
 PLAIN = Share()
 
@@ -112,7 +116,7 @@ class SegmentPair(Pair):
         slack = 16 * UNIT * (1 + c * a)
         return max((value - slack) / c, 0.0), (value + slack) / c
 
-    def tails(self, losses: Array) -> tuple[Array, Array, Array, Array]:
+    def tails(self, losses: Array) -> Tails:
         if self.share != PLAIN:
             return self.share.tails(losses, SegmentPair(self.bound, self.top))
         a, height = self.bound, math.exp(self.log_height)

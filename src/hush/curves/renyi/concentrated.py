@@ -3,15 +3,12 @@
 from __future__ import annotations
 
 import math
-from typing import TYPE_CHECKING
+from collections.abc import Callable
 
 import numpy as np
 
 from hush.arrays import Array
 from hush.errors import InvalidParameter, NotCovered
-
-if TYPE_CHECKING:
-    from hush.curves.renyi.curve import RenyiCurve
 
 TOLERANCE = 1e-6
 """A cell is not split when it can raise the slope by no more than this share."""
@@ -19,22 +16,22 @@ MOST = 1500
 """Evaluations of the curve; the slope is valid wherever the search stops."""
 
 
-def least_slope(curve: RenyiCurve, omega: float) -> float:
-    """The least rho with divergence <= rho * order for all orders in [1, omega), rounded up.
+def least_slope(curve: Callable[[Array], Array], slope: float, omega: float) -> float:
+    """The least rho with divergence <= rho * order for all orders in [1, omega), rounded up; at most the slope given.
 
     (order - 1) * divergence is convex (van Erven, Harremoës 2014, Thm 11), so it lies below its chords; the largest
     ratio that a chord allows is explicit, and cells that matter are halved until it is tight.
     """
-    top = curve(math.inf)
+    first, top = (float(curve(np.array([order]))[0]) for order in (1.0, math.inf))
     if omega == math.inf and top == math.inf:
-        return curve.slope
+        return slope
     last = omega * (1 - 1e-15) - 1 if omega < math.inf else 1e6
     c = np.concatenate([[0.0], np.geomspace(min(1e-7, last / 2), last, 120)])
     moments = _moments(curve, c)
     while True:
         bounds = _chord_ratios(c, moments)
         with np.errstate(invalid="ignore", divide="ignore"):
-            reached = max(float(np.nanmax(moments[1:] / (c[1:] * (c[1:] + 1)))), curve(1.0))
+            reached = max(float(np.nanmax(moments[1:] / (c[1:] * (c[1:] + 1)))), first)
         wide = np.flatnonzero((bounds > reached * (1 + TOLERANCE)) & (c[1:] > 1e-13))
         if not len(wide) or not math.isfinite(reached) or len(c) + len(wide) > MOST:
             break
@@ -42,10 +39,10 @@ def least_slope(curve: RenyiCurve, omega: float) -> float:
         order = np.argsort(np.concatenate([c, middle]), kind="stable")
         c, moments = np.concatenate([c, middle])[order], np.concatenate([moments, _moments(curve, middle)])[order]
     tail = top / last if omega == math.inf else 0.0
-    return min(max(float(bounds.max()), tail), curve.slope)
+    return min(max(float(bounds.max()), tail), slope)
 
 
-def _moments(curve: RenyiCurve, c: Array) -> Array:
+def _moments(curve: Callable[[Array], Array], c: Array) -> Array:
     with np.errstate(invalid="ignore"):
         return np.where(c > 0, c * curve(1 + c), 0.0)
 

@@ -4,19 +4,19 @@ from __future__ import annotations
 
 import math
 import sys
-from typing import Any, TypeAlias
+from typing import Any, TypeVar
 
 import numpy as np
 
 from hush.arrays import Array
 from hush.errors import InvalidParameter
-from hush.numerics.laws.law import UNIT
+from hush.numerics.rounding import UNIT
 
-Number: TypeAlias = Any
+Number = TypeVar("Number", float, Array)
 """A float, or an array of floats for many orders at once."""
 
 
-def renyi_to_epsilon(order: Number, divergence: Number, log_delta: float) -> Number:
+def renyi_to_epsilon(order: Number, divergence: Number, log_delta: Array | float) -> Number:
     """Canonne, Kamath, Steinke 2020, Prop. 12: (order, divergence)-RDP gives (epsilon, delta)-DP; at least 0.
 
     Orders and divergences may be arrays.
@@ -25,7 +25,7 @@ def renyi_to_epsilon(order: Number, divergence: Number, log_delta: float) -> Num
     0.722573828...
     """
     _check_order(order)
-    return _plain(np.maximum(0.0, divergence + np.log1p(-1 / order) - (log_delta + np.log(order)) / (order - 1)))
+    return plain(np.maximum(0.0, divergence + np.log1p(-1 / order) - (log_delta + np.log(order)) / (order - 1)))
 
 
 def renyi_to_epsilon_mironov(order: Number, divergence: Number, log_delta: float) -> Number:
@@ -35,7 +35,7 @@ def renyi_to_epsilon_mironov(order: Number, divergence: Number, log_delta: float
     0.730488998...
     """
     _check_order(order)
-    return _plain(divergence - log_delta / (order - 1))
+    return plain(divergence - log_delta / (order - 1))
 
 
 def renyi_to_log_delta(order: Number, divergence: Number, epsilon: float) -> Number:
@@ -45,9 +45,7 @@ def renyi_to_log_delta(order: Number, divergence: Number, epsilon: float) -> Num
     0.101642414...
     """
     _check_order(order)
-    return _plain(
-        np.minimum(0.0, _spent(order, divergence, epsilon) - np.log(order - 1) + order * np.log1p(-1 / order))
-    )
+    return plain(np.minimum(0.0, _spent(order, divergence, epsilon) - np.log(order - 1) + order * np.log1p(-1 / order)))
 
 
 def renyi_to_log_delta_mironov(order: Number, divergence: Number, epsilon: float) -> Number:
@@ -57,10 +55,10 @@ def renyi_to_log_delta_mironov(order: Number, divergence: Number, epsilon: float
     0.406569659...
     """
     _check_order(order)
-    return _plain(np.minimum(0.0, _spent(order, divergence, epsilon)))
+    return plain(np.minimum(0.0, _spent(order, divergence, epsilon)))
 
 
-def _spent(order: Number, divergence: Number, epsilon: float) -> Number:
+def _spent(order: Array | float, divergence: Array | float, epsilon: float) -> Array:
     """(order - 1) (divergence - epsilon); a logarithm below all floats is the least float, as delta is not 0."""
     with np.errstate(over="ignore"):
         return np.maximum((order - 1) * (divergence - epsilon), -sys.float_info.max)
@@ -76,20 +74,18 @@ def renyi_to_tradeoff(order: Number, divergence: Number, rate: float) -> Number:
     >>> round(renyi_to_tradeoff(4.0, 2.0, 0.05), 6)
     0.6...
     """
-    order, divergence = np.asarray(order, dtype=float), np.asarray(divergence, dtype=float)
+    orders, divergences = np.asarray(order, dtype=float), np.asarray(divergence, dtype=float)
     if rate >= 1:
-        return _plain(np.zeros(order.shape))
-    limit = -np.expm1(np.minimum(divergence, 700.0) + math.log(rate) if rate > 0 else np.full(order.shape, -math.inf))
-    limit = np.maximum(np.maximum(limit, (1 - rate) * np.exp(-divergence)), 0.0) * (1 - 8 * UNIT)
-    finite = np.where(np.isinf(order), 2.0, order)
+        return plain(np.zeros(orders.shape))
+    limit = -np.expm1(np.minimum(divergences, 700.0) + math.log(rate) if rate > 0 else np.full(orders.shape, -math.inf))
+    limit = np.maximum(np.maximum(limit, (1 - rate) * np.exp(-divergences)), 0.0) * (1 - 8 * UNIT)
+    finite = np.where(np.isinf(orders), 2.0, orders)
     if rate == 0:
-        return _plain(
-            np.where(np.isinf(order) & np.isfinite(divergence), 1.0, np.where(np.isfinite(divergence), 1.0, 0.0))
-        )
-    allowed = (finite - 1) * divergence
+        return plain(np.where(np.isfinite(divergences), 1.0, 0.0))
+    allowed = (finite - 1) * divergences
     log_rate, log_other = math.log(rate), math.log1p(-rate)
     # low: the least false negative rate is at least this; halving in it keeps the digits of small ones
-    low, high = np.zeros(order.shape), np.full(order.shape, 1 - rate)
+    low, high = np.zeros(orders.shape), np.full(orders.shape, 1 - rate)
     for _ in range(80):
         middle = np.where(low > 0, np.sqrt(low * high), high * 1e-3)
         with np.errstate(divide="ignore"):
@@ -98,15 +94,15 @@ def renyi_to_tradeoff(order: Number, divergence: Number, rate: float) -> Number:
         size = np.abs(hit) + np.abs(missed) + finite * (abs(log_rate) + abs(log_other))
         over = np.logaddexp(hit, missed) > allowed + 16 * UNIT * size
         low, high = np.where(over, middle, low), np.where(over, high, middle)
-    return _plain(np.where(np.isinf(order), limit, low))
+    return plain(np.where(np.isinf(orders), limit, low))
 
 
-def _check_order(order: Number) -> None:
+def _check_order(order: Array | float) -> None:
     if not np.all(np.asarray(order) > 1):
         raise InvalidParameter("A Rényi conversion", "order > 1", order=order)
 
 
-def _plain(value: Array) -> Any:
+def plain(value: Array | float) -> Any:
     """A float for a single order, an array for several."""
     return float(value) if np.ndim(value) == 0 else value
 

@@ -18,12 +18,14 @@ from collections.abc import Callable
 import numpy as np
 
 from hush.arrays import Array
-from hush.curves.renyi.convert import Number, renyi_to_epsilon, renyi_to_log_delta
+from hush.curves.renyi.convert import Number, plain, renyi_to_epsilon, renyi_to_log_delta
 from hush.errors import InvalidParameter
-from hush.numerics.laws.law import UNIT
+from hush.numerics.rounding import UNIT
 
 SCALES = np.geomspace(1e-15, 100.0, 35)
 """Values of log(1/s) that are tried first."""
+LEAST = 1e-300
+"""Logs of delta are kept this far below 0: delta is below 1, and log(1 - delta) exists."""
 SHARES = np.linspace(0.0, 1.0, 9)
 
 
@@ -33,15 +35,15 @@ def renyi_to_epsilon_optimal(order: Number, divergence: Number, log_delta: float
     >>> [round(f(2.0, 0.1, math.log(0.01)), 6) for f in (renyi_to_epsilon_optimal, renyi_to_epsilon)]
     [1.286273, 3.318876]
     """
-    order, divergence = _checked(order, divergence)
-    log_delta = np.broadcast_to(np.asarray(log_delta, dtype=float), order.shape)
-    found = _least_over_s(lambda t: _epsilon_at(t, order[..., None], divergence[..., None], log_delta[..., None]))
-    found = np.fmin(found, renyi_to_epsilon(order, divergence, log_delta))
+    orders, divergences = _checked(order, divergence)
+    logs = np.broadcast_to(np.asarray(log_delta, dtype=float), orders.shape)
+    found = _least_over_s(lambda t: _epsilon_at(t, orders[..., None], divergences[..., None], logs[..., None]))
+    found = np.fmin(found, renyi_to_epsilon(orders, divergences, logs))
     # past delta = 1/a the best p is 1: delta = 1 - e^{epsilon - divergence}
-    certain = log_delta >= -np.log(order)
-    edge = divergence + np.log1p(-np.exp(np.minimum(log_delta, -1e-300)))
-    found = np.where(certain, np.fmin(found, edge + 8 * UNIT * (1 + np.abs(divergence))), found)
-    return _plain(np.maximum(found, 0.0))
+    certain = logs >= -np.log(orders)
+    edge = divergences + np.log1p(-np.exp(np.minimum(logs, -LEAST)))
+    found = np.where(certain, np.fmin(found, edge + 8 * UNIT * (1 + np.abs(divergences))), found)
+    return plain(np.maximum(found, 0.0))
 
 
 def renyi_to_log_delta_optimal(order: Number, divergence: Number, epsilon: float) -> Number:
@@ -50,16 +52,16 @@ def renyi_to_log_delta_optimal(order: Number, divergence: Number, epsilon: float
     >>> [round(math.exp(f(2.0, 0.1, 1.0)), 6) for f in (renyi_to_log_delta_optimal, renyi_to_log_delta)]
     [0.015168, 0.101642]
     """
-    order, divergence = _checked(order, divergence)
+    orders, divergences = _checked(order, divergence)
     if not epsilon >= 0:
         raise InvalidParameter("renyi_to_log_delta_optimal", "epsilon >= 0", epsilon=epsilon)
-    high = np.minimum(np.asarray(renyi_to_log_delta(order, divergence, epsilon)), -1e-300)
+    high = np.minimum(np.asarray(renyi_to_log_delta(orders, divergences, epsilon)), -LEAST)
     low = np.minimum(4 * high, high - 60.0)
     for _ in range(32):
         middle = (low + high) / 2
-        enough = np.asarray(renyi_to_epsilon_optimal(order, divergence, middle)) <= epsilon
+        enough = np.asarray(renyi_to_epsilon_optimal(orders, divergences, middle)) <= epsilon
         low, high = np.where(enough, low, middle), np.where(enough, middle, high)
-    return _plain(np.minimum(high, 0.0))
+    return plain(np.minimum(high, 0.0))
 
 
 def _epsilon_at(t: Array, a: Array, divergence: Array, log_delta: Array) -> Array:
@@ -100,12 +102,8 @@ def _least_over_s(objective: Callable[[Array], Array]) -> Array:
     return least
 
 
-def _checked(order: Number, divergence: Number) -> tuple[Array, Array]:
-    order, divergence = np.broadcast_arrays(np.asarray(order, dtype=float), np.asarray(divergence, dtype=float))
-    if not np.all((order > 1) & np.isfinite(order)):
-        raise InvalidParameter("A Rényi conversion", "1 < order < infinity", order=order)
-    return order, np.maximum(divergence, 0.0)
-
-
-def _plain(value: Array) -> Number:
-    return float(value) if np.ndim(value) == 0 else value
+def _checked(order: Array | float, divergence: Array | float) -> tuple[Array, Array]:
+    orders, divergences = np.broadcast_arrays(np.asarray(order, dtype=float), np.asarray(divergence, dtype=float))
+    if not np.all((orders > 1) & np.isfinite(orders)):
+        raise InvalidParameter("A Rényi conversion", "1 < order < infinity", order=orders)
+    return orders, np.maximum(divergences, 0.0)

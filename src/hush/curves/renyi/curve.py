@@ -215,14 +215,14 @@ class RenyiCurve:
         >>> (3 * RenyiCurve.linear(0.5)).to_zcdp()
         1.5
         """
-        return least_slope(self, math.inf)
+        return least_slope(self, self.slope, math.inf)
 
     @asked
     def to_tcdp(self, *, omega: float) -> float:
         """The least rho for which this curve shows (rho, omega)-tCDP: the best straight fit above it below omega."""
         if not _number("omega", omega) > 1:
             raise InvalidParameter("to_tcdp", "omega > 1", omega=omega)
-        return least_slope(self, omega)
+        return least_slope(self, self.slope, omega)
 
 
 ZERO = RenyiCurve.proven(lambda orders: np.zeros(len(orders)), 0.0).declaring(attained=True, mirrored=True)

@@ -21,7 +21,7 @@ Function = Callable[[Array], Array]
 WHO = "A Rényi function"
 RULE = "a number >= 0 at every order (infinity: no bound), not NaN"
 RISING = "divergences that do not fall as the order grows"
-ROUNDING = 1e-12
+MOMENT_ROUNDING = 1e-12
 """Errors of the logarithm of a moment; a divergence is that over order - 1, and so has this over order - 1."""
 NOISE = 1e-7
 """A divergence may fall by this share, as quadrature is no better. Each value is a bound on its own: no risk."""
@@ -117,7 +117,7 @@ def checked(function: Function) -> Function:
 
 def _rounding(orders: Array) -> Array:
     above = np.where(orders > 1, orders - 1, 1.0)
-    return ROUNDING / above
+    return MOMENT_ROUNDING / above
 
 
 def _asked(divergence: Callable[[float], float], order: float) -> float:

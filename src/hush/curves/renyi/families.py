@@ -12,7 +12,7 @@ from hush.arrays import Array
 from hush.curves.renyi.curve import RenyiCurve
 from hush.curves.renyi.declared import numbers
 from hush.errors import InvalidParameter
-from hush.numerics.laws.law import UNIT
+from hush.numerics.rounding import UNIT
 from hush.numerics.work import spend
 
 PARTITION = "A log-partition"

@@ -15,7 +15,7 @@ import numpy as np
 from hush.arrays import Array
 from hush.curves.renyi.curve import RenyiCurve
 from hush.errors import InvalidParameter
-from hush.numerics.laws.law import UNIT
+from hush.numerics.rounding import UNIT
 from hush.numerics.special.binomial_coefficients import log_binomial, stirling_rest
 
 Masses: TypeAlias = Any

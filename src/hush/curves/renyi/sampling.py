@@ -10,18 +10,28 @@ from __future__ import annotations
 import math
 from collections.abc import Callable
 from dataclasses import replace
-from typing import TYPE_CHECKING
+from typing import Protocol
 
 import numpy as np
 
 from hush.arrays import Array
 from hush.curves.renyi.curve import ZERO, RenyiCurve
 from hush.errors import InvalidParameter, NotCovered
-from hush.numerics.laws.law import UNIT
+from hush.numerics.rounding import UNIT
 from hush.numerics.special.binomial_coefficients import log_binomial_sums
 
-if TYPE_CHECKING:
-    from hush.curves.pairs.pair import Pair
+
+class WorstPair(Protocol):
+    """What sampling asks of a pair that is worst at every order."""
+
+    def curve(self) -> RenyiCurve:
+        """Upper bounds on its Rényi divergences."""
+        ...
+
+    def log_absolute_chi(self, orders: Array, /) -> Array:
+        """Logs of upper bounds on its absolute Pearson-Vajda divergences |chi|^j, at whole orders j >= 2."""
+        ...
+
 
 Terms = Callable[[Array], tuple[Array, Array]]
 """Whole numbers 2, 3, ... to the logarithms of a theorem's terms, and bounds on their rounding errors."""
@@ -52,7 +62,7 @@ def generic_terms(curve: RenyiCurve, j: Array) -> tuple[Array, Array]:
     return terms, 8 * UNIT * (1 + np.abs(terms) + growth + (j * abs(log_spread) if top > 0 else 0.0))
 
 
-def without_replacement_pair(pair: Pair, rate: float) -> RenyiCurve:
+def without_replacement_pair(pair: WorstPair, rate: float) -> RenyiCurve:
     """A sample of fixed size, replace-one, where one pair is worst for every order (Wang et al. 2019, Thm 27).
 
     A dominating pair bounds |chi|^j of all neighbours, since that is an f-divergence; ternary |chi|^j is at most four

@@ -10,14 +10,12 @@ from functools import cache, cached_property
 import numpy as np
 
 from hush.arrays import Array
-from hush.curves.pairs import enclosure
+from hush.curves.interval import Interval
+from hush.curves.pairs import lattice_tables
 from hush.curves.pairs.finite import FinitePair
-from hush.curves.pairs.normal import NormalPair, gaussian_log_delta
-from hush.curves.pairs.pair import Interval, Pair, Share
-from hush.curves.pairs.product import Mixed
+from hush.curves.pairs.normal import NormalPair
+from hush.curves.pairs.pair import Pair
 from hush.curves.renyi.curve import RenyiCurve
-from hush.errors import NotCovered
-from hush.numerics.laws.law import UNIT
 from hush.numerics.lognormal_mean.inversion import out_of_the_money
 from hush.numerics.lognormal_mean.moments import (
     LARGEST_WHOLE,
@@ -28,6 +26,8 @@ from hush.numerics.lognormal_mean.moments import (
 )
 from hush.numerics.lognormal_mean.transform import LognormalMean
 from hush.numerics.roots import decreasing_root
+from hush.numerics.rounding import UNIT
+from hush.numerics.special.gaussian_profile import gaussian_log_delta
 from hush.numerics.work import remembered, spend
 
 FINE = 150
@@ -65,9 +65,6 @@ class AllocationPair(Pair):
     def swap(self) -> AllocationPair:
         return replace(self, reverse=not self.reverse)
 
-    def mix(self, rate: float) -> Pair:
-        return Mixed(self, Share().mix(rate))
-
     @property
     def max_loss(self) -> float:
         return math.inf
@@ -82,9 +79,6 @@ class AllocationPair(Pair):
         """The pair of any one step on its own: what is left of this one when the others are not looked at."""
         mixed = self.plain.mix(1 / self.steps)
         return mixed.swap() if self.reverse else mixed
-
-    def tails(self, losses: Array) -> tuple[Array, Array, Array, Array]:
-        raise NotCovered("the tails of an allocation's loss are known through its profile")
 
     def log_delta(self, epsilon: float, tolerance: float = 1e-9) -> Interval:
         if epsilon > FAR_OFF:
@@ -240,7 +234,7 @@ def _tables(mean: LognormalMean) -> tuple[FinitePair, FinitePair]:
     """Finite pairs below and above the pair (P, Q), on a lattice that is dense where the mass is."""
     losses, step = _points(mean)
     low, high = (np.exp(end) for end in log_values(mean, losses, 1e-5))
-    return enclosure.below(losses, low, high, step), enclosure.above(losses, high, step)
+    return lattice_tables.below(losses, low, high, step), lattice_tables.above(losses, high, step)
 
 
 def _points(mean: LognormalMean) -> tuple[Array, float]:

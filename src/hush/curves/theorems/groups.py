@@ -153,7 +153,7 @@ class _Chain:
         kept = (self.widths > 0) & (growth > -1)
         losses, widths = np.log1p(growth[kept]), self.widths[kept]
         bottom = float(self.widths[growth <= -1].sum())
-        return FinitePair._sorted(losses, widths * np.exp(losses), top, bottom, BLUR)
+        return FinitePair.ordered(losses, widths * np.exp(losses), top, bottom, BLUR)
 
     def _next(self, start: float) -> float:
         """g of the last one."""

@@ -17,11 +17,11 @@ from itertools import pairwise
 
 import numpy as np
 
-from hush.curves.pairs.pair import Interval
+from hush.curves.interval import Interval
 from hush.errors import InvalidParameter
-from hush.numerics.laws.law import UNIT
+from hush.numerics.rounding import UNIT
 
-ROUNDING = 1e-13
+MU_ROUNDING = 1e-13
 """Relative error of the closed forms: some twenty operations, none of which cancels, and powers c^k down to e^-200."""
 SMALLEST_SCALE = 1e-140
 """Steps whose effect has shrunk below this are not told apart: its square is still a float."""
@@ -85,7 +85,7 @@ def contractive_iteration_mu(
     kept[0] += carried  # what came before the first step that is told apart is met there
     blocks = minorant_blocks(kept.tolist(), variances.tolist())
     square = math.fsum(math.fsum(kept[i:j]) ** 2 / math.fsum(variances[i:j]) for i, j in blocks)
-    slack = ROUNDING + 8 * UNIT * len(kept)
+    slack = MU_ROUNDING + 8 * UNIT * len(kept)
     value = math.sqrt(square)
     return value * (1 - slack), value * (1 + slack)
 

@@ -10,14 +10,17 @@ import numpy as np
 from scipy import special
 
 from hush.arrays import Array
+from hush.curves.interval import Interval
 from hush.curves.pairs.finite import FinitePair
-from hush.curves.pairs.pair import Interval, Pair
+from hush.curves.pairs.pair import Pair
 from hush.errors import NotCovered
-from hush.numerics.laws.law import UNIT, Law
+from hush.numerics.engines.loss_lattice import Tails
+from hush.numerics.laws.law import Law
+from hush.numerics.rounding import UNIT
 from hush.numerics.work import spend
 
 CELLS = 300
-ROUNDING = 1e-11
+CELL_ROUNDING = 1e-11
 """Relative error of a cell's mass: a difference of two tails, each of T factors."""
 MOST_ROUNDING = 1e-3
 """With a larger relative error of a cell's mass nothing is claimed."""
@@ -41,7 +44,7 @@ class LoudestNormals(Pair):
         """log of the probability that no step is above the level."""
         return special.log_ndtr(level - shift) + (self.steps - 1) * special.log_ndtr(level)
 
-    def log_delta(self, epsilon: float, tolerance: float = 1e-9) -> Interval:
+    def log_delta(self, epsilon: float, tolerance: float = 1e-9) -> Interval:  # noqa: ARG002
         """The best event {the largest is above C}, or {below C} where Q is the louder, C on ever finer scales."""
         floor = math.log(-math.expm1(epsilon)) if epsilon < 0 else -math.inf
         low, high = self.reach
@@ -60,7 +63,7 @@ class LoudestNormals(Pair):
             place = int(np.argmax(value))
             best = max(best, float(value[place]))
             low, high = level[max(place - 1, 0)], level[min(place + 1, 400)]
-        slack = 64 * ROUNDING
+        slack = 64 * CELL_ROUNDING
         return max(best - slack, floor), min(max(best + slack, floor), 0.0)
 
     @property
@@ -78,7 +81,7 @@ class LoudestNormals(Pair):
     def law(self) -> Law:
         return self.levelled.law()
 
-    def tails(self, losses: Array) -> tuple[Array, Array, Array, Array]:
+    def tails(self, losses: Array) -> Tails:
         return self.levelled.tails(losses)
 
     def mix(self, rate: float) -> Pair:
@@ -113,14 +116,14 @@ def loudest_losses(pair: Pair, steps: int, *, mirrored: bool = False) -> FiniteP
     with np.errstate(divide="ignore"):
         log_p, log_q = np.log(p_below), np.log(q_below)
     # each distribution function is off by some units of rounding, and so is its log: all steps share the sign
-    rounding = max(ROUNDING, 16 * UNIT * steps)
+    rounding = max(CELL_ROUNDING, 16 * UNIT * steps)
     if rounding > MOST_ROUNDING:
         raise NotCovered(f"the loudest of {steps} steps: rounding may be larger than what it shows")
     with_record, without = np.minimum(log_p + (steps - 1) * log_q, 0.0), np.minimum(steps * log_q, 0.0)
     return cells_below(without, with_record, rounding) if mirrored else cells_below(with_record, without, rounding)
 
 
-def cells_below(log_p_below: Array, log_q_below: Array, rounding: float = ROUNDING) -> FinitePair:
+def cells_below(log_p_below: Array, log_q_below: Array, rounding: float = CELL_ROUNDING) -> FinitePair:
     """A finite pair below two laws on the line, from the logs of their distribution functions at increasing places.
 
     Rounding is paid by leaving out a little P-mass, as if it had a loss of -infinity, and by lowering every loss.

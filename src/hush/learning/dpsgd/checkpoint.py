@@ -7,7 +7,7 @@ import os
 from dataclasses import dataclass
 from os import PathLike
 from pathlib import Path
-from typing import Any
+from typing import Any, TypeAlias
 
 import torch
 from torch import Tensor, nn
@@ -15,7 +15,9 @@ from torch import Tensor, nn
 from hush.errors import InvalidParameter, NotInstalled
 from hush.questions.planning.train_plan import TrainPlan, train_plan_from_json
 
+FilePath: TypeAlias = str | PathLike[str]
 HEADER = "hush"
+"""The entry of the file's metadata that holds plan, step and settings."""
 
 
 @dataclass(frozen=True)
@@ -27,7 +29,7 @@ class Checkpoint:
     plan: TrainPlan
     max_norm: float
 
-    def check(self, path: str | PathLike[str]) -> None:
+    def check(self, path: FilePath) -> None:
         """Find out before the training what would keep it from being saved."""
         _safetensors()
         if not Path(path).parent.is_dir():
@@ -42,7 +44,7 @@ class Checkpoint:
             rule = "an optimizer whose settings and state are numbers and tensors (a learning rate is a number)"
             raise InvalidParameter("save_to", rule, reason=str(error)) from None
 
-    def save(self, path: str | PathLike[str], step: int, *, private: bool) -> None:
+    def save(self, path: FilePath, step: int, *, private: bool) -> None:
         """Write the file as a whole or not at all."""
         tensors = {f"model.{name}": value for name, value in self.model.state_dict().items()}
         state = self.optimizer.state_dict()
@@ -66,7 +68,7 @@ class Checkpoint:
         module.save_file(whole, temporary, metadata={HEADER: self._json(header)})
         os.replace(temporary, target)
 
-    def load(self, path: str | PathLike[str]) -> tuple[int, bool]:
+    def load(self, path: FilePath) -> tuple[int, bool]:
         """Put model and optimizer where the file left them: the step, and whether all so far was private."""
         header, tensors = _read(path)
         plan = train_plan_from_json(json.dumps(header["plan"]))
@@ -96,7 +98,7 @@ def _safetensors() -> Any:
     return module
 
 
-def _read(path: str | PathLike[str]) -> tuple[dict[str, Any], dict[str, Tensor]]:
+def _read(path: FilePath) -> tuple[dict[str, Any], dict[str, Tensor]]:
     _safetensors()
     from safetensors import SafetensorError, safe_open
 

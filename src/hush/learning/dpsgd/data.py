@@ -5,22 +5,33 @@ from __future__ import annotations
 from collections import Counter
 from collections.abc import Mapping
 from dataclasses import dataclass
-from typing import Any
+from typing import Any, Protocol, TypeAlias
 
 import torch
 from torch import Tensor
-from torch.utils import _pytree as pytree
-from torch.utils.data import DataLoader, TensorDataset, default_collate
+from torch.utils.data import DataLoader, Dataset, TensorDataset, default_collate
 
 from hush.errors import InvalidParameter, NotCovered
 from hush.learning.boundary import attempt, quiet
 from hush.learning.per_example.batch import joined, picked, size_of, tensors
+from hush.learning.torch_private import tree_flatten, tree_leaves, tree_map
 
 VOTERS = 9
 """Rows of a dataset that say by majority what a row is."""
 AHEAD = 2
-"""Votes that the winner must be ahead by, all others together: a row that is another moves this by two, and so never
-turns one winner into another. Where it leaves none, the error says only that the rows are of many kinds."""
+"""Votes that the winner needs more than all others together. Exchanging one row moves the difference by two, so that no
+single row turns one winner into another. Where there is no winner, the error says only that rows are of many kinds."""
+
+
+class RowsByNumber(Protocol):
+    """A tuple of columns (inputs, targets, ...), or a list or dataset of rows."""
+
+    def __len__(self) -> int: ...
+
+    def __getitem__(self, place: int, /) -> Any: ...
+
+
+TrainingData: TypeAlias = RowsByNumber | Dataset[Any]
 
 
 @dataclass(frozen=True, eq=False)
@@ -37,11 +48,11 @@ class TrainingRows:
     device: torch.device
 
     @classmethod
-    def of(cls, data: Any, device: torch.device) -> TrainingRows:
-        data = _checked(data)
+    def of(cls, given: TrainingData, device: torch.device) -> TrainingRows:
+        """What was given, if it is columns of one length or rows of one shape."""
+        data = _checked(given)
         if isinstance(data, tuple):
-            length = size_of(data)
-            return cls(data, length, _moved(picked(data, _nowhere(data)), device), device)
+            return cls(data, size_of(data), _moved(picked(data, _nowhere(data)), device), device)
         if len(data) == 0:
             raise InvalidParameter("data", "a Dataset with at least one row, which shows the shapes", rows=0)
         return cls(data, len(data), _shapes_of(data, device), device)
@@ -62,7 +73,7 @@ class TrainingRows:
         row = _read(self.data, place, self.device)
         if _kinds(row)[0] != _kinds(self.none)[0]:
             raise TypeError
-        return pytree.tree_map(_cast, row, self.none)
+        return tree_map(_cast, row, self.none)
 
 
 def _checked(data: Any) -> Any:
@@ -81,7 +92,7 @@ def _checked(data: Any) -> Any:
         return data.tensors
     columns = isinstance(data, list) and not any(isinstance(row, tuple | list | Mapping) for row in data)
     if isinstance(data, tuple) or columns:
-        if not tensors(data) or not all(isinstance(leaf, Tensor | None | bool) for leaf in pytree.tree_leaves(data)):
+        if not tensors(data) or not all(isinstance(leaf, Tensor | None | bool) for leaf in tree_leaves(data)):
             rule = "tensors (inputs, targets, ...): torch.from_numpy makes them of arrays"
             raise InvalidParameter("data", rule, data=type(data).__name__)
         if any(leaf.is_nested or leaf.is_meta or leaf.layout != torch.strided for leaf in tensors(data)):
@@ -128,14 +139,14 @@ def _read(data: Any, place: int, device: torch.device) -> Any:
     """A row as a tuple of batches of one."""
     batch = default_collate([data[place]])
     batch = tuple(batch) if isinstance(batch, list | tuple) else (batch,)
-    if not all(isinstance(leaf, Tensor) for leaf in pytree.tree_leaves(batch)) or size_of(batch) != 1:
+    if not all(isinstance(leaf, Tensor) for leaf in tree_leaves(batch)) or size_of(batch) != 1:
         raise TypeError
     return _moved(batch, device)
 
 
 def _kinds(batch: Any) -> tuple[str, tuple[Any, ...]]:
     """How a batch is built, and the shape of a row and the type of each tensor."""
-    leaves, spec = pytree.tree_flatten(batch)
+    leaves, spec = tree_flatten(batch)
     return str(spec), tuple((leaf.shape[1:], leaf.dtype, leaf.layout) for leaf in leaves)
 
 
@@ -147,7 +158,7 @@ def _cast(leaf: Tensor, like: Tensor) -> Tensor:
 
 
 def _moved(batch: Any, device: torch.device) -> Any:
-    return pytree.tree_map(lambda v: v.detach().to(device) if isinstance(v, Tensor) else v, batch)
+    return tree_map(lambda v: v.detach().to(device) if isinstance(v, Tensor) else v, batch)
 
 
 def _nowhere(data: Any) -> Tensor:

@@ -1,10 +1,9 @@
-"""Private training with PyTorch: gradients with noise for any optimizer, and a loop for the common case."""
+"""`fit`: private training by a plan, for the common case."""
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
-from os import PathLike
 from typing import Any
 
 import torch
@@ -12,129 +11,16 @@ from torch import nn
 
 from hush.checks import count
 from hush.curves.bound import Bound
-from hush.errors import HushError, InvalidParameter, NotCovered
-from hush.learning.boundary import WITHHELD
-from hush.learning.dpsgd.checkpoint import Checkpoint
-from hush.learning.dpsgd.clipping import Clipping, Flat, checked_norm
-from hush.learning.dpsgd.data import TrainingRows
-from hush.learning.dpsgd.gradient_noise import GradientNoise, SecureNoise
+from hush.errors import HushError, InvalidParameter
+from hush.learning.dpsgd.checkpoint import Checkpoint, FilePath
+from hush.learning.dpsgd.data import TrainingData
+from hush.learning.dpsgd.gradient_noise import GradientNoise
+from hush.learning.dpsgd.private_gradient import PrivateGradient, checked_plan
 from hush.learning.per_example.batch import Loss, row_losses, size_of, unreduced
-from hush.learning.per_example.clipped_sum import Watched
+from hush.learning.per_example.clipping import Clipping
 from hush.mechanisms.mechanism import Mechanism
 from hush.questions.planning.train_plan import TrainPlan
 from hush.randomness.source import Source
-
-
-@dataclass(eq=False)
-class DrawnBatch:
-    """Examples that the plan's scheme drew for one step. Their number is secret."""
-
-    step: int
-    examples: Any = field(repr=False)
-    used: bool = False
-
-
-class PrivateGradient:
-    """Private gradients by a plan, for those who own their loop.
-
-    `batches` draws as the plan says; calling it with a drawn batch, once each, puts the noised and averaged gradient
-    into `.grad` of the parameters, where any torch optimizer finds it. A batch that came from elsewhere is refused.
-
-    >>> import hush
-    >>> plan = hush.train_plan(examples=100, batch_size=20, epochs=1, epsilon=3.0, delta=1e-3)
-    >>> model = nn.Linear(3, 2)
-    >>> optimizer = torch.optim.Adam(model.parameters())
-    >>> gradient = PrivateGradient(model, nn.functional.cross_entropy, plan, max_norm=1.0)
-    >>> for batch in gradient.batches((torch.randn(100, 3), torch.zeros(100, dtype=torch.long))):
-    ...     gradient(batch)
-    ...     optimizer.step()
-    >>> gradient.steps == plan.steps
-    True
-    """
-
-    def __init__(
-        self,
-        model: nn.Module,
-        loss: Loss,
-        plan: TrainPlan,
-        *,
-        max_norm: float,
-        clipping: Clipping | None = None,
-        noise: GradientNoise | None = None,
-    ) -> None:
-        self.model, self.loss, self.plan = model, loss, _a_plan(plan)
-        self.max_norm = checked_norm("PrivateGradient", max_norm)
-        self.clipping, self.noise = clipping or Flat(), noise or SecureNoise()
-        self.steps = 0
-        self._watched: Watched | None = None
-        self._drawn: DrawnBatch | None = None
-        self._run: object = None
-        self._states: list[tuple[Any, ...]] = []
-        self.device = _one_device(model)
-
-    def batches(self, data: Any, source: Source | None = None) -> Iterator[DrawnBatch]:
-        """The batches of all steps that are left, each drawn when it is asked for; one that is not used is a step too.
-
-        data: (inputs, targets, ...) as tensors with examples in front, or a torch Dataset with a length. The model is
-        checked on random rows of these shapes before any row is drawn.
-        """
-        rows = TrainingRows.of(data, self.device)
-        self.plan.checked_population(len(rows))
-        self._ready(rows.none)
-        run = self._run = object()
-        for places in self.plan.batches(len(rows), source, start=self.steps):
-            if run is not self._run:
-                rule = "one run of batches at a time: another one began, and the plan accounts for one"
-                raise InvalidParameter("PrivateGradient.batches", rule, step=self.steps)
-            drawn = self._drawn = DrawnBatch(self.steps, rows.at(torch.from_numpy(places)))
-            yield drawn
-            self.steps = max(self.steps, drawn.step + 1)
-
-    def __call__(self, batch: DrawnBatch) -> None:
-        """Put the private gradient of a drawn batch into the parameters; this is a step, even if it is empty."""
-        if not isinstance(batch, DrawnBatch) or batch is not self._drawn or batch.used:
-            raise InvalidParameter(
-                "PrivateGradient",
-                "the batch that `batches` drew last, once: the plan accounts for no other",
-                batch=type(batch).__name__,
-            )
-        watched = self._ready(batch.examples)
-        batch.used, self.steps = True, self.steps + 1
-        share = 1 / self.plan.expected_batch
-        scale = self.plan.noise_multiplier, self.max_norm * share
-        self.model.zero_grad()  # of the parameters that are not trained too: what is there has no noise
-        flat, failed = watched.zeros(), False  # new, so that the model holds no part of it
-        named = watched.named(flat)
-        try:
-            self.noise.begin(flat, *scale)
-            watched.add_clipped(named, batch.examples, self.max_norm, self.clipping, share)
-            self.noise.finish(flat, *scale)
-        except BaseException as error:
-            flat.zero_()  # an error may carry it, and it has no noise yet
-            if isinstance(error, HushError) or not isinstance(error, Exception):
-                raise
-            failed = True
-        if failed:
-            raise NotCovered(WITHHELD)
-        self.model.zero_grad()
-        for name, p in watched.parameters.items():
-            p.grad = named[name]
-
-    def _ready(self, batch: Any) -> Watched:
-        """Check the model on random data of these shapes, first and whenever the way it works was changed.
-
-        That is train() or eval(), parameters that are frozen, not frozen any more or others, another forward.
-        """
-        states = [_state(module) for module in self.model.modules()]
-        if self._watched is None or states != self._states:
-            self._states = states
-            self._watched = Watched.of(self.model, self.loss, batch, self.plan.expected_batch)
-        return self._watched
-
-
-def _state(module: nn.Module) -> tuple[Any, ...]:
-    trained = [(id(p), p is not None and p.requires_grad) for p in module._parameters.values()]
-    return module.training, module.__dict__.get("forward"), trained
 
 
 @dataclass(frozen=True)
@@ -177,7 +63,7 @@ class Trained:
 
 def fit(
     model: nn.Module,
-    data: Any,
+    data: TrainingData,
     plan: TrainPlan,
     *,
     loss: Loss,
@@ -186,11 +72,11 @@ def fit(
     clipping: Clipping | None = None,
     noise: GradientNoise | None = None,
     source: Source | None = None,
-    public: Any = None,
+    public: Sequence[Any] | None = None,
     on_step: Callable[[Progress], object] | None = None,
-    save_to: str | PathLike[str] | None = None,
+    save_to: FilePath | None = None,
     save_every: int | None = None,
-    resume_from: str | PathLike[str] | None = None,
+    resume_from: FilePath | None = None,
 ) -> Trained:
     """Train a model by a plan: the batches that are drawn are those that are accounted for.
 
@@ -205,19 +91,16 @@ def fit(
     >>> trained.steps, trained.bound.upper <= 2.0, trained.private
     (8, True, True)
     """
-    plan = _a_plan(plan)
-    every = None if save_every is None else count("fit", 1, save_every=save_every)
-    if every is not None and (save_to is None or every % plan.epoch_steps):
-        rule = "save_to with save_every" + (f", a multiple of {plan.epoch_steps}" if plan.epoch_steps > 1 else "")
-        raise InvalidParameter("fit", rule, save_every=every)
+    plan = checked_plan(plan)
+    every = _checked_interval(save_every, save_to, plan)
     gradient = PrivateGradient(model, loss, plan, max_norm=max_norm, clipping=clipping, noise=noise)
-    optimizer = _an_optimizer(optimizer, model)
-    run = Checkpoint(model, optimizer, plan, gradient.max_norm)
+    optimizer = _checked_optimizer(optimizer, model)
+    checkpoint = Checkpoint(model, optimizer, plan, gradient.max_norm)
     if save_to is not None:
-        run.check(save_to)
+        checkpoint.check(save_to)
     private = gradient.noise.private and (source is None or source.private)
     if resume_from is not None:
-        gradient.steps, was_private = run.load(resume_from)
+        gradient.steps, was_private = checkpoint.load(resume_from)
         private = private and was_private
     _public_loss(model, loss, public)  # what fails fails before anything is drawn
     optimizer.zero_grad()  # what others left there, for parameters that are not trained, has no noise
@@ -227,13 +110,22 @@ def fit(
         if on_step is not None:
             on_step(Progress(gradient.steps, plan.steps, plan.epsilon, plan.delta, _public_loss(model, loss, public)))
         if save_to is not None and every is not None and gradient.steps % every == 0:
-            run.save(save_to, gradient.steps, private=private)
+            checkpoint.save(save_to, gradient.steps, private=private)
     if save_to is not None:
-        run.save(save_to, gradient.steps, private=private)
+        checkpoint.save(save_to, gradient.steps, private=private)
     return Trained(model, plan, gradient.steps, private)
 
 
-def _public_loss(model: nn.Module, loss: Loss, public: Any) -> float | None:
+def _checked_interval(save_every: int | None, save_to: FilePath | None, plan: TrainPlan) -> int | None:
+    """Steps between two checkpoints: an epoch that is drawn as a whole is saved as a whole."""
+    every = None if save_every is None else count("fit", 1, save_every=save_every)
+    if every is not None and (save_to is None or every % plan.epoch_steps):
+        rule = "save_to with save_every" + (f", a multiple of {plan.epoch_steps}" if plan.epoch_steps > 1 else "")
+        raise InvalidParameter("fit", rule, save_every=every)
+    return every
+
+
+def _public_loss(model: nn.Module, loss: Loss, public: Sequence[Any] | None) -> float | None:
     if public is None:
         return None
     with torch.no_grad():
@@ -246,13 +138,7 @@ def _public_loss(model: nn.Module, loss: Loss, public: Any) -> float | None:
             raise InvalidParameter("public", "rows that model and loss take, as in data", reason=reason) from error
 
 
-def _a_plan(plan: object) -> TrainPlan:
-    if not isinstance(plan, TrainPlan):
-        raise InvalidParameter("plan", "a plan of hush.train_plan(...)", plan=type(plan).__name__)
-    return plan
-
-
-def _an_optimizer(given: torch.optim.Optimizer | None, model: nn.Module) -> torch.optim.Optimizer:
+def _checked_optimizer(given: torch.optim.Optimizer | None, model: nn.Module) -> torch.optim.Optimizer:
     """It moves parameters of the model, all or some, and at least one that gets a gradient; frozen ones do no harm."""
     if given is None:
         return torch.optim.SGD(model.parameters(), lr=0.1, momentum=0.9)
@@ -269,14 +155,3 @@ def _an_optimizer(given: torch.optim.Optimizer | None, model: nn.Module) -> torc
     if others or not any(p.requires_grad for p in moved):
         raise InvalidParameter("optimizer", rule, parameters_of_others=others)
     return given
-
-
-def _one_device(model: object) -> torch.device:
-    if not isinstance(model, nn.Module):
-        raise InvalidParameter("model", "a torch.nn.Module", model=type(model).__name__)
-    trained = [p for p in model.parameters() if p.requires_grad]
-    places = sorted({f"{p.device}, {p.dtype}" for p in trained})
-    if len(places) != 1:
-        rule = "trainable parameters, all on one device and of one type"
-        raise InvalidParameter("model", rule, parameters=places)
-    return trained[0].device

@@ -10,12 +10,11 @@ from fractions import Fraction
 import torch
 from torch import Tensor
 
+from hush.learning.per_example.clipping import CHARGED_ROUNDING
 from hush.randomness.binary_grid import BinaryGrid
 from hush.randomness.integer_noise import rounded_gaussian
 from hush.randomness.source import Source, source_or_secure
 
-ROUNDING = 2.0**-10
-"""Share of the norm that is charged for the rounding of norms and sums in floating point."""
 CHUNK = 1 << 16
 """Coordinates that get their noise at once: their arrays stay in the cache."""
 
@@ -23,12 +22,14 @@ CHUNK = 1 << 16
 class GradientNoise(ABC):
     """Gaussian noise on a row of numbers, which is a sum of rows of norm at most max_norm."""
 
-    private: bool
-    """Whether the noise hides anything from someone who knows how it is made."""
+    @property
+    @abstractmethod
+    def private(self) -> bool:
+        """Whether the noise hides anything from someone who knows how it is made."""
 
     @abstractmethod
     def begin(self, flat: Tensor, noise_multiplier: float, max_norm: float) -> None:
-        """Make the row ready to be added to."""
+        """Called before anything is added: all numbers are zero."""
 
     @abstractmethod
     def finish(self, flat: Tensor, noise_multiplier: float, max_norm: float) -> None:
@@ -40,21 +41,21 @@ class SecureNoise(GradientNoise):
     """Continuous Gaussian noise rounded to a grid, drawn exactly from cryptographic bits, added in integers.
 
     The sum is rounded to multiples of a power of two g first; for d coordinates that adds g sqrt(d) to the L2
-    sensitivity, and the noise grows with it (by less than a millionth), as it does for ROUNDING.
+    sensitivity, and the noise grows with it (by less than a millionth), as it does for CHARGED_ROUNDING.
     """
 
     source: Source | None = None
 
     @property
-    def private(self) -> bool:  # type: ignore[override]
+    def private(self) -> bool:
         return source_or_secure(self.source).private
 
     def begin(self, flat: Tensor, noise_multiplier: float, max_norm: float) -> None:
-        flat.zero_()
+        """Nothing yet: the noise is added to the sum."""
 
     def finish(self, flat: Tensor, noise_multiplier: float, max_norm: float) -> None:
         source, size = source_or_secure(self.source), flat.numel()
-        sensitivity = max_norm * (1 + ROUNDING)
+        sensitivity = max_norm * (1 + CHARGED_ROUNDING)
         grid = BinaryGrid.for_scale(
             noise_multiplier * sensitivity, sensitivity=sensitivity, coordinates=math.sqrt(size)
         )
@@ -64,7 +65,7 @@ class SecureNoise(GradientNoise):
             part = flat[start : start + CHUNK]
             multiples = grid.quantise(part.detach().cpu().double().numpy())
             multiples += rounded_gaussian(source, deviation, len(multiples))
-            part.copy_(torch.from_numpy(grid.to_float(multiples)))
+            part.copy_(torch.as_tensor(grid.to_float(multiples)))
 
 
 @dataclass(frozen=True)
@@ -76,11 +77,11 @@ class FastNoise(GradientNoise):
     """
 
     @property
-    def private(self) -> bool:  # type: ignore[override]
+    def private(self) -> bool:
         return False
 
     def begin(self, flat: Tensor, noise_multiplier: float, max_norm: float) -> None:
-        flat.normal_(0.0, noise_multiplier * max_norm * (1 + ROUNDING))
+        flat.normal_(0.0, noise_multiplier * max_norm * (1 + CHARGED_ROUNDING))
 
     def finish(self, flat: Tensor, noise_multiplier: float, max_norm: float) -> None:
-        """The noise is there since the beginning."""
+        """Nothing more: the noise is there since the beginning."""

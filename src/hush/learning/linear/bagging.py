@@ -3,37 +3,29 @@
 from __future__ import annotations
 
 import copy
-from typing import Any
+from typing import Any, Self
 
 import numpy as np
 
 from hush.arrays import Array
 from hush.checks import count, number, positive
 from hush.curves.relation import Relation
-from hush.errors import InvalidParameter, NotInstalled
+from hush.errors import InvalidParameter
 from hush.learning.linear.checked_arrays import checked_data, checked_rows
-from hush.learning.linear.estimators import PrivateClassifier
+from hush.learning.linear.estimators import PrivateClassifier, highest
 from hush.learning.linear.method import gaussian_multiplier
+from hush.learning.linear.scikit_learn import ClassifierMixin, PrivateEstimator, Table, check_is_fitted, clone
 from hush.mechanisms.mechanism import Mechanism
-from hush.mechanisms.schemes.scheme import OneSample
-from hush.mechanisms.schemes.shuffled_batches import Revealed, ShuffledBatches
+from hush.mechanisms.schemes.one_sample import OneSample
 from hush.questions.calibrate import calibrate
 from hush.questions.planning.central_limit import like_samples
 from hush.randomness.source import Source, source_or_secure
-
-try:
-    from sklearn.base import BaseEstimator, ClassifierMixin, clone
-    from sklearn.utils import Tags
-    from sklearn.utils.validation import check_is_fitted
-except ImportError:
-    raise NotInstalled("An ensemble in scikit-learn's style", "scikit-learn", "learn") from None
-
 
 MOST_OF_A_MEMBER = 100.0
 """A member's own epsilon is sought up to this."""
 
 
-class BaggingClassifier(ClassifierMixin, BaseEstimator):
+class BaggingClassifier(ClassifierMixin, PrivateEstimator):
     """Members trained on a fresh secret sample each, all of them released; their scores are added up.
 
     `estimator` is a classifier of this package: its own epsilon is replaced by the one that makes
@@ -74,14 +66,8 @@ class BaggingClassifier(ClassifierMixin, BaseEstimator):
         self.relation = relation
         self.source = source
 
-    def __sklearn_tags__(self) -> Tags:
-        tags = super().__sklearn_tags__()
-        tags.non_deterministic = True
-        tags.input_tags.allow_nan = True
-        return tags
-
-    def fit(self, X: Array, y: Array) -> BaggingClassifier:
-        """Calibrate without the data, then draw a sample a member and train on it."""
+    def fit(self, X: Table, y: Table) -> Self:
+        """Calibrate without the data, then draw one sample per member and train on it."""
         base, members, scheme = self._checked()
         table, labels = checked_data(self, X, y)
         source = source_or_secure(self.source)
@@ -90,7 +76,7 @@ class BaggingClassifier(ClassifierMixin, BaseEstimator):
         self.classes_ = base.public_classes(labels)
         base = _copied(base, classes=self.classes_)
         self.guarantee_, share = self._calibrated(base, members, scheme, table.shape[1])
-        self.estimators_ = []
+        self.estimators_: list[PrivateClassifier] = []
         for _ in range(members):
             places = scheme.draw(len(table), source)
             member = _copied(base, epsilon=share, delta=self.delta, source=_Once(source))
@@ -102,12 +88,11 @@ class BaggingClassifier(ClassifierMixin, BaseEstimator):
         base, who = self.estimator, "BaggingClassifier"
         if not isinstance(base, PrivateClassifier) or not base.private:
             raise InvalidParameter(who, "a classifier of hush.learning with private=True", estimator=base)
-        if base._method().public_size:
+        if base.chosen_method().public_size:
             raise InvalidParameter(who, "a method whose number of records is not public", method=base.method)
-        if not isinstance(self.scheme, OneSample) or isinstance(self.scheme, ShuffledBatches | Revealed):
+        if not (isinstance(self.scheme, OneSample) and self.scheme.one_sample and self.scheme.secret):
             raise InvalidParameter(who, "a scheme= of secret samples, as hush.Poisson(rate=0.2)", scheme=self.scheme)
-        if self.relation is not None and not isinstance(self.relation, Relation):
-            raise InvalidParameter(who, "a hush.Relation", relation=self.relation)
+        _check_relation(who, self.relation)
         return base, count(who, 1, members=self.members), self.scheme
 
     def _calibrated(
@@ -132,16 +117,20 @@ class BaggingClassifier(ClassifierMixin, BaseEstimator):
         found = calibrate(build, over=over, epsilon=target, delta=delta, tolerance=1e-3, like=[like])
         return found.mechanism, float(found.value)
 
-    def decision_function(self, X: Array) -> Array:
+    def decision_function(self, X: Table) -> Array:
         """The mean of the members' scores."""
         check_is_fitted(self)
         table = checked_rows(self, X, reset=False)
         return np.mean([member.decision_function(table) for member in self.estimators_], axis=0)
 
-    def predict(self, X: Array) -> Array:
+    def predict(self, X: Table) -> Array:
         """The class with the highest mean score."""
-        scores = self.decision_function(X)
-        return self.classes_[(scores > 0).astype(int) if scores.ndim == 1 else scores.argmax(axis=1)]
+        return highest(self.decision_function(X), self.classes_)
+
+
+def _check_relation(who: str, relation: object) -> None:
+    if not isinstance(relation, Relation | None):
+        raise InvalidParameter(who, "a hush.Relation", relation=relation)
 
 
 def _copied(base: PrivateClassifier, **changed: Any) -> PrivateClassifier:

@@ -13,7 +13,7 @@ import numpy as np
 
 from hush.arrays import Array
 from hush.errors import InvalidParameter
-from hush.learning.linear.losses import Loss
+from hush.learning.linear.losses import LinearLoss
 from hush.randomness.binary_grid import BinaryGrid
 
 INTERCEPT = 0.25
@@ -25,7 +25,7 @@ BITS = 18
 GRID = BinaryGrid(-2 * BITS)
 """What sums of gradients are multiples of."""
 BLOCK = 1 << 14
-"""Rows a block: its partial sums stay below 2^53 for a clipping norm up to 8."""
+"""Rows per block: its partial sums stay below 2^53 for a clipping norm up to 8."""
 MOST_ROWS = 1 << 24
 """Then the sums of all rows stay below 2^63."""
 SCORE_BITS = 34
@@ -43,7 +43,7 @@ def bounded(table: Array, data_norm: float, *, clip: bool = True) -> tuple[Array
     if len(table) > MOST_ROWS:
         rule = f"at most {MOST_ROWS} rows, whose gradients whole numbers of 64 bits can sum up exactly"
         raise InvalidParameter("fit", rule, rows=len(table))
-    usable = np.isfinite(table).all(axis=1)
+    usable = np.asarray(np.isfinite(table).all(axis=1))
     table = np.where(usable[:, None], table, 0.0)
     if not clip:
         with np.errstate(all="ignore"):
@@ -58,7 +58,7 @@ def bounded(table: Array, data_norm: float, *, clip: bool = True) -> tuple[Array
 
 @dataclass(frozen=True, eq=False)
 class Records:
-    """Rows of norm at most LARGEST_NORM (zeros for records that cannot be used), and a target a score."""
+    """Rows of norm at most LARGEST_NORM (zeros for records that cannot be used), and one target per score."""
 
     rows: Array
     targets: Array
@@ -101,7 +101,7 @@ class ExactSums:
         self.targets = records.targets
         self.norms = np.ldexp(np.sqrt((self.whole**2).sum(axis=1)), -BITS)
 
-    def __call__(self, loss: Loss, weights: Array, clip: float, places: Array | slice = slice(None)) -> Array:
+    def __call__(self, loss: LinearLoss, weights: Array, clip: float, places: Array | slice = slice(None)) -> Array:
         """The sum over the records at these places."""
         whole = self.whole[places]
         slopes = np.nan_to_num(loss.slopes(exact_scores(whole, weights), self.targets[places]), posinf=0.0, neginf=0.0)

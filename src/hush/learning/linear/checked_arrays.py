@@ -11,17 +11,16 @@ from typing import Any
 import numpy as np
 
 from hush.arrays import Array
-from hush.errors import InvalidParameter, NotInstalled
+from hush.errors import InvalidParameter
 from hush.learning.boundary import attempt, quiet
-
-try:
-    from sklearn.base import BaseEstimator
-    from sklearn.exceptions import DataConversionWarning
-    from sklearn.utils import check_array
-    from sklearn.utils.validation import column_or_1d, validate_data
-except ImportError:
-    raise NotInstalled("A model in scikit-learn's style", "scikit-learn", "learn") from None
-
+from hush.learning.linear.scikit_learn import (
+    DataConversionWarning,
+    PrivateEstimator,
+    Table,
+    check_array,
+    column_or_1d,
+    validate_data,
+)
 
 PUBLIC = (
     "Expected 2D array",
@@ -33,36 +32,42 @@ PUBLIC = (
 """How messages of scikit-learn begin that tell of shapes and types alone, in their first line."""
 
 
-def checked_data(model: BaseEstimator, X: Array, y: Array, *, numbers: bool = False) -> tuple[Array, Array]:
+def checked_data(model: PrivateEstimator, X: Table, y: Table, *, numbers: bool = False) -> tuple[Array, Array]:
     """Rows as floats, and targets: numbers or labels."""
     table = checked_rows(model, X)
     targets = checked_numbers(model, y) if numbers else checked_labels(model, y)
     if len(table) != len(targets):
-        raise ValueError("Found input variables with inconsistent numbers of samples: X and y need one row a record.")
+        raise ValueError("Found input variables with inconsistent numbers of samples: X and y need one row per record.")
     return table, targets
 
 
-def checked_rows(model: BaseEstimator, X: Array, *, reset: bool = True) -> Array:
+def checked_rows(model: PrivateEstimator, X: Table, *, reset: bool = True) -> Array:
     """Rows as an array of floats; an entry that is no number is a hole, and so is a row of another length."""
 
     def convert(values: Any) -> Array:
         least = 0 if reset else 1
-        how: Any = {"dtype": np.float64, "ensure_all_finite": False, "ensure_min_samples": least}
-        return check_array(values, estimator=model, input_name="X", **how)
+        return check_array(
+            values,
+            estimator=model,
+            input_name="X",
+            dtype=np.float64,
+            ensure_all_finite=False,
+            ensure_min_samples=least,
+        )
 
     table = _converted(model, X, convert, lambda: _in_columns(X))
     validate_data(model, X if hasattr(X, "columns") else table, reset=reset, skip_check_array=True)
     return table
 
 
-def checked_numbers(model: BaseEstimator, y: Array) -> Array:
+def checked_numbers(model: PrivateEstimator, y: Any) -> Array:
     """Targets as floats; what is no number is a hole."""
     return _converted(
         model, y, lambda values: column_or_1d(values, warn=True, dtype=np.float64), lambda: _as_objects(list(y))
     )
 
 
-def checked_labels(model: BaseEstimator, y: Array) -> Array:
+def checked_labels(model: PrivateEstimator, y: Any) -> Array:
     """Labels as an array: of objects where a list has labels of several kinds, so that none of them changes others."""
     if isinstance(y, list | tuple) and not _of_one_kind(y):
         return _as_objects(y)
@@ -85,7 +90,7 @@ def _of_one_kind(labels: Sequence[Any]) -> bool:
 
 
 def _converted(
-    model: BaseEstimator, values: Any, convert: Callable[[Any], Array], cells: Callable[[], Array | None]
+    model: PrivateEstimator, values: Any, convert: Callable[[Any], Array], cells: Callable[[], Array | None]
 ) -> Array:
     """What scikit-learn makes of the values; where it fails because of some, of what numbers there are.
 
@@ -93,31 +98,31 @@ def _converted(
     """
     with warnings.catch_warnings(record=True) as caught:
         warnings.simplefilter("always")
-        found, fault = _tried(model, lambda: convert(values))
-        if fault is not None and getattr(getattr(values, "dtype", None), "kind", "O") in "OUS":
+        found = _tried(model, lambda: convert(values))
+        if isinstance(found, Exception) and getattr(getattr(values, "dtype", None), "kind", "O") in "OUS":
             entries = attempt(cells)
             if entries is not None and len(entries):
                 cleaned = _numbers(model, entries)
-                found, fault = _tried(model, lambda: convert(cleaned))
-    if fault is not None:
-        raise fault from None
+                found = _tried(model, lambda: convert(cleaned))
+    if isinstance(found, Exception):
+        raise found from None
     for warning in caught:
         if warning.category is DataConversionWarning:
             warnings.warn(warning.message, stacklevel=4)
     return found
 
 
-def _tried(model: BaseEstimator, run: Callable[[], Array]) -> tuple[Array, Exception | None]:
+def _tried(model: PrivateEstimator, run: Callable[[], Array]) -> Array | Exception:
     """The result, or an error that says no more than the first line of scikit-learn's, and that only if it may."""
     try:
-        return run(), None
+        return run()
     except Exception as error:
         text = str(error)
         if text.startswith(PUBLIC):
-            hint = " Reshape your data to one row a record." if "Reshape your data" in text else ""
+            hint = " Reshape your data to one row per record." if "Reshape your data" in text else ""
             kind = TypeError if isinstance(error, TypeError) else ValueError
-            return None, kind(text.splitlines()[0] + hint)
-    return None, InvalidParameter(type(model).__name__, "columns of numbers", dtype="object")
+            return kind(text.splitlines()[0] + hint)
+    return InvalidParameter(type(model).__name__, "columns of numbers", dtype="object")
 
 
 def _in_columns(X: Any) -> Array | None:
@@ -139,7 +144,7 @@ def _is_row(row: Any) -> bool:
     return isinstance(row, list | tuple) or (isinstance(row, np.ndarray) and row.ndim == 1)
 
 
-def _numbers(model: BaseEstimator, cells: Array) -> Array:
+def _numbers(model: PrivateEstimator, cells: Array) -> Array:
     """Entries as floats, holes for those that are none.
 
     Where half of a column is something else it is no column of numbers: no single record decides that.

@@ -3,35 +3,37 @@
 from __future__ import annotations
 
 import copy
-from typing import Any
+from typing import Any, Literal, Self, TypeAlias
 
 import numpy as np
+from numpy.typing import ArrayLike
 from scipy import special
 
 from hush.arrays import Array
 from hush.checks import count, number
-from hush.errors import InvalidParameter, NotInstalled
+from hush.errors import InvalidParameter
 from hush.learning.linear.bounded_rows import INTERCEPT, Records, bounded
 from hush.learning.linear.checked_arrays import checked_data, checked_rows, comparable, placed
-from hush.learning.linear.losses import Logistic, Loss, SmoothHinge, Softmax, Squared
+from hush.learning.linear.losses import LinearLoss, Logistic, SmoothHinge, Squared
 from hush.learning.linear.method import Method, MethodPlan, Task
 from hush.learning.linear.noisy_descent import REGULARIZATION, FullBatchGradient, PoissonGradient
 from hush.learning.linear.objective_perturbation import Objective
 from hush.learning.linear.one_pass import OnePass
 from hush.learning.linear.output_perturbation import SOLVED, Output
+from hush.learning.linear.scikit_learn import (
+    ClassifierMixin,
+    PrivateEstimator,
+    RegressorMixin,
+    Table,
+    assert_all_finite,
+    check_classification_targets,
+    check_is_fitted,
+)
 from hush.learning.linear.solver import minimiser
 from hush.mechanisms.mechanism import Mechanism
 from hush.randomness.source import Source, source_or_secure
 
-try:
-    from sklearn.base import BaseEstimator, ClassifierMixin, RegressorMixin
-    from sklearn.utils import Tags, assert_all_finite
-    from sklearn.utils.multiclass import check_classification_targets
-    from sklearn.utils.validation import check_is_fitted
-except ImportError:
-    raise NotInstalled("A model in scikit-learn's style", "scikit-learn", "learn") from None
-
-
+MethodName: TypeAlias = Literal["gradient", "objective", "output", "sgd", "iterate"]
 METHODS: dict[str, type[Method]] = {
     "gradient": FullBatchGradient,
     "objective": Objective,
@@ -44,32 +46,27 @@ OBSERVED = "observed"
 """As `classes`: the set of labels that occur in the data is public anyway."""
 
 
-class PrivateLinearModel(BaseEstimator):
+class PrivateLinearModel(PrivateEstimator):
     """What the models share: checks, rows of bounded norm, a plan made without the data, then the training."""
 
     data_norm: float | None
     epsilon: float
     delta: float
-    method: Method | str
+    method: Method | MethodName
     examples: int | None
     regularization: float | None
     private: bool
     source: Source | None
     coef_: Array
-    intercept_: Any
+    intercept_: Array | float
     guarantee_: Mechanism | None
     """What ran: `guarantee_.epsilon(delta=...)`, `.explain(...)`, `.statement(...)`; None for private=False."""
     private_: bool
     """Whether the weights may be published: not with private=False, nor with a source that can be replayed."""
 
-    def __sklearn_tags__(self) -> Tags:
-        tags = super().__sklearn_tags__()
-        tags.non_deterministic = True
-        tags.input_tags.allow_nan = True  # a row with a hole counts as a record without influence
-        return tags
-
-    def _method(self) -> Method:
-        method = self.method
+    def chosen_method(self) -> Method:
+        """The method with its parameters, also where its name was given."""
+        method: object = self.method
         if isinstance(method, str) and method in METHODS:
             return METHODS[method]()
         if not isinstance(method, Method):
@@ -79,11 +76,11 @@ class PrivateLinearModel(BaseEstimator):
 
     def planned(self, *, columns: int, scores: int, rows: int | None = None) -> MethodPlan:
         """The plan for so many columns and scores: it depends on no record (rows: where their number is public)."""
-        who, method = type(self).__name__, self._method()
+        who, method = type(self).__name__, self.chosen_method()
         examples = rows if method.public_size else self.examples
         strength, rule = self.regularization, "1e-12 <= regularization <= 1e12"
         task = Task(
-            loss=self._loss(scores, joint=method.joint),
+            loss=self._loss_of(method, scores),
             columns=columns + 1,
             epsilon=number(who, "1e-6 <= epsilon <= 1e6", 1e-6, 1e6, epsilon=self.epsilon),
             delta=number(who, "0 <= delta < 1", 0.0, 1.0, high_open=True, delta=self.delta),
@@ -92,10 +89,14 @@ class PrivateLinearModel(BaseEstimator):
         )
         return method.plan(task)
 
-    def _loss(self, scores: int, *, joint: bool) -> Loss:
+    def _loss(self, scores: int) -> LinearLoss:
+        """The loss of so many scores, each on its own."""
         raise NotImplementedError
 
-    def _checked(self, X: Array, y: Array, *, numbers: bool = False) -> tuple[Array, Array]:
+    def _loss_of(self, method: Method, scores: int) -> LinearLoss:
+        return self._loss(scores).joint() if method.joint else self._loss(scores)
+
+    def _checked(self, X: Any, y: Any, *, numbers: bool = False) -> tuple[Array, Array]:
         """Table and targets of the right shapes and types; what values they hold raises nothing."""
         if y is None:
             raise ValueError(f"{type(self).__name__} requires y to be passed, but the target y is None")
@@ -108,10 +109,8 @@ class PrivateLinearModel(BaseEstimator):
         source = source_or_secure(self.source)
         if not source.private:
             source = copy.deepcopy(source)  # a seed gives the same model at every fit, as random_state does elsewhere
-        if not isinstance(self.private, bool):
-            raise InvalidParameter(who, "private=True or False", private=self.private)
         plan = None
-        if self.private:
+        if _checked_choice(who, self.private):
             plan = self.planned(columns=table.shape[1], scores=scores, rows=max(len(table), 1))
         rows, finite = bounded(table, norm, clip=self.private)
         records = Records.of(rows, finite & usable, targets)
@@ -122,12 +121,12 @@ class PrivateLinearModel(BaseEstimator):
 
     def _without_privacy(self, records: Records, scores: int) -> Array:
         """The minimiser of mean loss + regularization/2 |θ|², to 8 digits and more."""
-        loss = self._loss(scores, joint=self._method().joint)
+        loss = self._loss_of(self.chosen_method(), scores)
         ridge = (self.regularization or REGULARIZATION) * max(len(records.rows), 1)
         start = np.zeros((records.rows.shape[1], loss.scores))
         return minimiser(loss, records, ridge=ridge, tilt=start, gradient_norm=SOLVED)
 
-    def _scores(self, X: Array) -> Array:
+    def _scores(self, X: Table) -> Array:
         check_is_fitted(self)
         table = checked_rows(self, X, reset=False)
         usable = np.isfinite(table).all(axis=1, keepdims=True)
@@ -144,8 +143,8 @@ class PrivateClassifier(ClassifierMixin, PrivateLinearModel):
         data_norm: float | None = None,
         epsilon: float = 1.0,
         delta: float = 1e-5,
-        classes: Any = None,
-        method: Method | str = "gradient",
+        classes: ArrayLike | None = None,
+        method: Method | MethodName = "gradient",
         examples: int | None = None,
         regularization: float | None = None,
         private: bool = True,
@@ -161,13 +160,13 @@ class PrivateClassifier(ClassifierMixin, PrivateLinearModel):
         self.private = private
         self.source = source
 
-    def fit(self, X: Array, y: Array) -> PrivateClassifier:
+    def fit(self, X: Table, y: Table) -> Self:
         """Train on records (X, y); what is not a number, or no known class, has no influence and raises nothing."""
         table, labels = self._checked(X, y)
         self.classes_ = self.public_classes(labels)
         scores = 1 if len(self.classes_) == 2 else len(self.classes_)
         places, known = placed(labels, self.classes_)
-        targets = self._loss(scores, joint=False).encode(places, len(self.classes_))
+        targets = self._loss(scores).encode(places, len(self.classes_))
         weights = self._trained(table, known, targets, scores)
         self.coef_, self.intercept_ = weights[:-1].T, weights[-1]
         return self
@@ -190,7 +189,7 @@ class PrivateClassifier(ClassifierMixin, PrivateLinearModel):
     def _sorted(self, given: Any) -> Array:
         who, rule = type(self).__name__, "a list of labels of one type, none of them missing, as its classes"
         try:
-            labels = np.asarray(given if isinstance(given, np.ndarray) else list(given))
+            labels = np.asarray(given if issubclass(type(given), np.ndarray) else list(given))
             found = np.unique(labels)
         except (TypeError, ValueError):
             raise InvalidParameter(who, rule, classes=str(self.classes)) from None
@@ -200,15 +199,19 @@ class PrivateClassifier(ClassifierMixin, PrivateLinearModel):
             raise InvalidParameter(who, "at least two classes (one class is no question)", classes=1)
         return found
 
-    def decision_function(self, X: Array) -> Array:
-        """The score of the second of two classes, or one score a class."""
+    def decision_function(self, X: Table) -> Array:
+        """The score of the second of two classes, or one score per class."""
         scores = self._scores(X)
         return scores[:, 0] if scores.shape[1] == 1 else scores
 
-    def predict(self, X: Array) -> Array:
+    def predict(self, X: Table) -> Array:
         """The class with the highest score."""
-        scores = self.decision_function(X)
-        return self.classes_[(scores > 0).astype(int) if scores.ndim == 1 else scores.argmax(axis=1)]
+        return highest(self.decision_function(X), self.classes_)
+
+
+def highest(scores: Array, classes: Array) -> Array:
+    """The class with the highest score; of two classes the one score is that of the second."""
+    return classes[(scores > 0).astype(int) if scores.ndim == 1 else scores.argmax(axis=1)]
 
 
 class LogisticRegression(PrivateClassifier):
@@ -225,21 +228,21 @@ class LogisticRegression(PrivateClassifier):
     0.99999...
     """
 
-    def _loss(self, scores: int, *, joint: bool) -> Loss:
-        return Softmax(scores) if joint and scores > 1 else Logistic(scores)
+    def _loss(self, scores: int) -> LinearLoss:
+        return Logistic(scores)
 
-    def predict_proba(self, X: Array) -> Array:
+    def predict_proba(self, X: Table) -> Array:
         """Probabilities of the classes."""
         scores = self.decision_function(X)
         if scores.ndim == 1:
             second = special.expit(scores)
             return np.column_stack([1 - second, second])
-        if self._method().joint:
+        if self.chosen_method().joint:
             return special.softmax(scores, axis=1)
         each = special.expit(scores)
         return each / each.sum(axis=1, keepdims=True)
 
-    def predict_log_proba(self, X: Array) -> Array:
+    def predict_log_proba(self, X: Table) -> Array:
         """Logarithms of the probabilities of the classes."""
         return np.log(np.maximum(self.predict_proba(X), 1e-300))
 
@@ -252,7 +255,7 @@ class LinearSVC(PrivateClassifier):
     1.0
     """
 
-    def _loss(self, scores: int, *, joint: bool) -> Loss:
+    def _loss(self, scores: int) -> LinearLoss:
         return SmoothHinge(scores)
 
 
@@ -272,7 +275,7 @@ class LinearRegression(RegressorMixin, PrivateLinearModel):
         target_bounds: tuple[float, float] | None = None,
         epsilon: float = 1.0,
         delta: float = 1e-5,
-        method: Method | str = "gradient",
+        method: Method | MethodName = "gradient",
         examples: int | None = None,
         regularization: float | None = None,
         private: bool = True,
@@ -288,13 +291,13 @@ class LinearRegression(RegressorMixin, PrivateLinearModel):
         self.private = private
         self.source = source
 
-    def fit(self, X: Array, y: Array) -> LinearRegression:
+    def fit(self, X: Table, y: Table) -> Self:
         """Train on records (X, y); what is not a number has no influence and raises nothing."""
         low, high = self._bounds()
-        table, y = self._checked(X, y, numbers=True)
-        usable = ~np.isnan(y)
+        table, given = self._checked(X, y, numbers=True)
+        usable = ~np.isnan(given)
         middle, half = (low + high) / 2, (high - low) / 2
-        kept = np.clip(y, low, high) if self.private else y
+        kept = np.clip(given, low, high) if self.private else given
         targets = (np.where(usable, kept, middle) - middle) / half
         weights = self._trained(table, usable, targets.reshape(-1, 1), 1) * half
         self.coef_, self.intercept_ = weights[:-1, 0], float(weights[-1, 0] + middle)
@@ -302,20 +305,26 @@ class LinearRegression(RegressorMixin, PrivateLinearModel):
 
     def _bounds(self) -> tuple[float, float]:
         rule = "target_bounds=(low, high), two finite public numbers with low < high"
-        given = _given(self, "target_bounds")
-        if not isinstance(given, tuple | list) or len(given) != 2:
+        given: Any = _given(self, "target_bounds")
+        if not issubclass(type(given), (tuple, list)) or len(given) != 2:
             raise InvalidParameter("LinearRegression", rule, target_bounds=given)
         low, high = (number("LinearRegression", rule, -1e300, 1e300, target_bounds=end) for end in given)
         if not low < high:
             raise InvalidParameter("LinearRegression", rule, target_bounds=given)
         return low, high
 
-    def _loss(self, scores: int, *, joint: bool) -> Loss:
+    def _loss(self, scores: int) -> LinearLoss:
         return Squared(scores)
 
-    def predict(self, X: Array) -> Array:
+    def predict(self, X: Table) -> Array:
         """Predicted targets."""
         return self._scores(X)[:, 0]
+
+
+def _checked_choice(who: str, private: object) -> bool:
+    if not isinstance(private, bool):
+        raise InvalidParameter(who, "private=True or False", private=private)
+    return private
 
 
 def _given(model: PrivateLinearModel, name: str) -> Any:

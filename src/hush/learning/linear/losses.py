@@ -1,4 +1,4 @@
-"""Convex losses of linear scores, one or several scores a record, with the bounds that the proofs use."""
+"""Convex losses of linear scores, one or several scores per record, with the bounds that the proofs use."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ HINGE_WIDTH = 0.5
 
 
 @dataclass(frozen=True)
-class Loss(ABC):
+class LinearLoss(ABC):
     """The loss of a record with `scores` numbers z = θᵀx, as a function of z and of the record's target."""
 
     scores: int
@@ -38,9 +38,13 @@ class Loss(ABC):
         """Where gradients are clipped unless told otherwise, for rows of norm 1: see docs/theory/empirical-risk.md."""
         return 0.5 if self.scores == 1 else math.sqrt(0.5)
 
+    def joint(self) -> LinearLoss:
+        """The loss of all scores together, where there is one; else each score has its own."""
+        return self
+
     @abstractmethod
-    def encode(self, labels: Array, count: int) -> Array:
-        """One target a score for records of these classes 0, 1, ..., count-1."""
+    def encode(self, labels: Array, count: int, /) -> Array:
+        """One target per score for records of these classes 0, 1, ..., count-1."""
 
     @abstractmethod
     def value(self, z: Array, target: Array) -> Array:
@@ -51,17 +55,20 @@ class Loss(ABC):
         """Its gradient in z."""
 
     @abstractmethod
-    def bent(self, z: Array, target: Array, along: Array) -> Array:
+    def bent(self, z: Array, target: Array, along: Array, /) -> Array:
         """Its Hessian in z times `along`."""
 
 
-class Logistic(Loss):
+class Logistic(LinearLoss):
     """log(1 + e^(-z)) for the class 1, log(1 + e^z) for the class 0; several scores stand for one class against all."""
 
     largest_slope = 1.0
     largest_curvature = 0.25
 
-    def encode(self, labels: Array, count: int) -> Array:
+    def joint(self) -> LinearLoss:
+        return Softmax(self.scores) if self.scores > 1 else self
+
+    def encode(self, labels: Array, count: int, /) -> Array:
         return one_hot(labels, count, low=0.0)
 
     def value(self, z: Array, target: Array) -> Array:
@@ -70,13 +77,13 @@ class Logistic(Loss):
     def slopes(self, z: Array, target: Array) -> Array:
         return special.expit(z) - target
 
-    def bent(self, z: Array, target: Array, along: Array) -> Array:
+    def bent(self, z: Array, _target: Array, along: Array, /) -> Array:
         p = special.expit(z)
         return p * (1 - p) * along
 
 
-class Softmax(Loss):
-    """The cross-entropy of softmax probabilities: one score a class."""
+class Softmax(LinearLoss):
+    """The cross-entropy of softmax probabilities: one score per class."""
 
     largest_slope = 1.0  # joint: |p - e_y| <= sqrt(2) whatever the number of classes
     largest_curvature = 0.5
@@ -85,7 +92,7 @@ class Softmax(Loss):
     def slope(self) -> float:
         return math.sqrt(2)
 
-    def encode(self, labels: Array, count: int) -> Array:
+    def encode(self, labels: Array, count: int, /) -> Array:
         return one_hot(labels, count, low=0.0)
 
     def value(self, z: Array, target: Array) -> Array:
@@ -94,12 +101,12 @@ class Softmax(Loss):
     def slopes(self, z: Array, target: Array) -> Array:
         return special.softmax(z, axis=1) - target
 
-    def bent(self, z: Array, target: Array, along: Array) -> Array:
+    def bent(self, z: Array, _target: Array, along: Array, /) -> Array:
         p = special.softmax(z, axis=1)
         return p * (along - (p * along).sum(axis=1, keepdims=True))
 
 
-class SmoothHinge(Loss):
+class SmoothHinge(LinearLoss):
     """The hinge max(0, 1 - tz) of targets t = ±1, its corner rounded by a parabola (Chapelle 2007)."""
 
     largest_slope = 1.0
@@ -109,7 +116,7 @@ class SmoothHinge(Loss):
     def clip(self) -> float:
         return 1.0 if self.scores == 1 else math.sqrt(2)
 
-    def encode(self, labels: Array, count: int) -> Array:
+    def encode(self, labels: Array, count: int, /) -> Array:
         return one_hot(labels, count, low=-1.0)
 
     def value(self, z: Array, target: Array) -> Array:
@@ -120,17 +127,17 @@ class SmoothHinge(Loss):
     def slopes(self, z: Array, target: Array) -> Array:
         return -target * np.clip((1 - target * z + HINGE_WIDTH) / (2 * HINGE_WIDTH), 0.0, 1.0)
 
-    def bent(self, z: Array, target: Array, along: Array) -> Array:
+    def bent(self, z: Array, target: Array, along: Array, /) -> Array:
         return np.where(np.abs(1 - target * z) <= HINGE_WIDTH, self.largest_curvature, 0.0) * along
 
 
-class Squared(Loss):
+class Squared(LinearLoss):
     """(z - t)²/2 for targets in [-1, 1], and a line beyond a residual of 2, which no sensible prediction reaches."""
 
     largest_slope = LARGEST_RESIDUAL
     largest_curvature = 1.0
 
-    def encode(self, labels: Array, count: int) -> Array:
+    def encode(self, labels: Array, _count: int, /) -> Array:
         return labels.reshape(-1, 1)
 
     def value(self, z: Array, target: Array) -> Array:
@@ -141,7 +148,7 @@ class Squared(Loss):
     def slopes(self, z: Array, target: Array) -> Array:
         return np.clip(z - target, -LARGEST_RESIDUAL, LARGEST_RESIDUAL)
 
-    def bent(self, z: Array, target: Array, along: Array) -> Array:
+    def bent(self, z: Array, target: Array, along: Array, /) -> Array:
         return np.where(np.abs(z - target) <= LARGEST_RESIDUAL, 1.0, 0.0) * along
 
 

@@ -14,7 +14,7 @@ import numpy as np
 from hush.arrays import Array
 from hush.errors import InvalidParameter
 from hush.learning.linear.bounded_rows import LARGEST_NORM, Records
-from hush.learning.linear.losses import Loss
+from hush.learning.linear.losses import LinearLoss
 from hush.mechanisms.leaves.noise import Gaussian
 from hush.mechanisms.mechanism import Mechanism
 from hush.questions.calibrate import calibrate
@@ -26,22 +26,27 @@ LEAST_NOISE, MOST_NOISE = 1e-4, 1e8
 SHARE_OF_ROUNDING = 1e-3
 """Part of epsilon that hides the solver's and the floats' error."""
 FLOAT_ERROR = 1e-11
-"""Relative error of a random vector that is made in floats."""
+"""Relative error of a random vector that is made in floats. Its direction is rounded to a grid of 2^-49 and no shorter
+than 0.01, and each operation rounds by 2^-53: both together stay far below."""
+ROUNDED_UP = 1 + 1e-12
+"""A product with it is no smaller than the real number: some thousand operations in floats lose less."""
+GENEROUS, SPARED = 1 + 1e-9, 1 - 1e-9
+"""The same with a margin for what another module rounds: noise or a distance made larger, an epsilon made smaller."""
 FINE = 2.0**48
-"""Steps a deviation of continuous noise is cut into."""
+"""Steps that one standard deviation of continuous noise is cut into."""
 
 
 @dataclass(frozen=True)
 class Task:
     """The public part of a fit."""
 
-    loss: Loss
+    loss: LinearLoss
     columns: int
     """Entries of a row, the constant one included."""
     epsilon: float
     delta: float
     examples: int | None
-    """A public number of records, or none."""
+    """A public number of records; None if there is none."""
     regularization: float | None
 
     @property
@@ -144,5 +149,5 @@ def concealed(weights: Array, *, radius: float, epsilon: float, source: Source) 
 
     Given the ideal weights, two datasets give vectors at most 2 radius apart: L1 distance 2 radius sqrt(dimensions).
     """
-    distance = 2 * radius * np.sqrt(weights.size) * (1 + 1e-9)
+    distance = 2 * radius * np.sqrt(weights.size) * GENEROUS
     return add_laplace(weights, sensitivity=float(distance), scale=1 / epsilon, source=source).values

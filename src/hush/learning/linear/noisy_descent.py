@@ -13,11 +13,19 @@ from hush.arrays import Array
 from hush.checks import count, number, positive
 from hush.errors import InvalidParameter
 from hush.learning.linear.bounded_rows import GRID, LARGEST_NORM, ExactSums, Records
-from hush.learning.linear.losses import Loss
-from hush.learning.linear.method import LEAST_NOISE, MOST_NOISE, Method, MethodPlan, Task, gaussian_multiplier
+from hush.learning.linear.losses import LinearLoss
+from hush.learning.linear.method import (
+    LEAST_NOISE,
+    MOST_NOISE,
+    ROUNDED_UP,
+    Method,
+    MethodPlan,
+    Task,
+    gaussian_multiplier,
+)
 from hush.mechanisms.leaves.noise import Gaussian
 from hush.mechanisms.mechanism import Mechanism
-from hush.mechanisms.schemes.scheme import Poisson
+from hush.mechanisms.schemes.poisson import Poisson
 from hush.questions.calibrate import calibrate
 from hush.questions.planning.central_limit import like_samples
 from hush.randomness.additive import add_gaussian
@@ -26,7 +34,8 @@ from hush.randomness.source import Source
 REGULARIZATION = 1e-4
 """In units where rows have norm 1; the noise and the end of the descent regularise too."""
 SHARE_OF_COUNT = 0.05
-"""Part of the squared mu that a noisy number of records costs where no public one is given."""
+"""Share of the budget that a noisy number of records costs where no public one is given. Gaussian steps add up in the
+squares of their noise: this is the share of the sum of 1/noise_multiplier²."""
 REACH = 4.0
 """How far the noise of all steps may carry the weights of two classes, were there no gradient."""
 LARGEST_CLIP = 4.0
@@ -37,11 +46,13 @@ LARGEST_NOISE = 2.0**13
 
 
 def checked_clip(who: str, clip: float | None) -> None:
+    """Refuse a clipping norm that the exact sums are not made for."""
     if clip is not None:
         number(who, f"0 < clip <= {LARGEST_CLIP:g}", 0.0, LARGEST_CLIP, low_open=True, clip=clip)
 
 
 def checked_momentum(who: str, momentum: float) -> None:
+    """Refuse a momentum with which the steps would never end."""
     number(who, "0 <= momentum < 1", 0.0, 1.0, high_open=True, momentum=momentum)
 
 
@@ -67,7 +78,7 @@ class FullBatchGradient(Method):
 
     def plan(self, task: Task) -> MethodPlan:
         task.approximate("FullBatchGradient")
-        total = gaussian_multiplier(task.epsilon, task.delta) * (1 + 1e-12)
+        total = gaussian_multiplier(task.epsilon, task.delta) * ROUNDED_UP
         counting = None if task.examples is not None else total / math.sqrt(SHARE_OF_COUNT)
         left = 1.0 if counting is None else 1 - SHARE_OF_COUNT
         step = total * math.sqrt(self.steps / left)
@@ -87,7 +98,7 @@ class FullBatchGradient(Method):
 
 @dataclass(frozen=True, kw_only=True)
 class PoissonGradient(Method):
-    """DP-SGD: descent on the clipped gradients of a fresh Poisson sample a step, accounted for as it was drawn.
+    """DP-SGD: descent on the clipped gradients of a fresh Poisson sample per step, accounted for as it was drawn.
 
     >>> PoissonGradient(batch_size=128).epochs
     20
@@ -138,6 +149,7 @@ def calibrated_steps(scheme: Poisson, steps: int, epsilon: float, delta: float) 
 
 
 def regularization(task: Task) -> float:
+    """The strength that was asked for, or the default one."""
     return REGULARIZATION if task.regularization is None else task.regularization
 
 
@@ -153,7 +165,7 @@ def noisy_count(records: int, multiplier: float | None, source: Source) -> float
 class Descent:
     """Steps with momentum on noisy sums, then the mean of the later half of the iterates; all public but the sums."""
 
-    loss: Loss
+    loss: LinearLoss
     columns: int
     steps: int
     noise_multiplier: float

@@ -12,7 +12,9 @@ from hush.checks import number
 from hush.errors import InvalidParameter
 from hush.learning.linear.bounded_rows import LARGEST_NORM, Records
 from hush.learning.linear.method import (
+    ROUNDED_UP,
     SHARE_OF_ROUNDING,
+    SPARED,
     Method,
     MethodPlan,
     Task,
@@ -31,7 +33,9 @@ from hush.randomness.source import Source
 SHARE_OF_CURVATURE = 0.25
 """The most of epsilon that may go to the change of the Hessian; a larger Λ makes it less."""
 MOST_CLASSES = 500
-"""What delta/2^k leaves of delta is a float then."""
+"""With k classes delta is divided by 2^k, which must stay within the range of floats."""
+CURVE_MARGIN = 1 + 1e-7
+"""More noise than the multiplier asks for, so that the stated curve, which is rounded up, still meets the budget."""
 POINTS = np.concatenate([np.geomspace(0.2, 1, 20)[:-1], [1.0], np.geomspace(1, 4, 20)[1:]])
 """Where the curve of the guarantee is stated, in units of the epsilon that is left for the noise."""
 
@@ -63,18 +67,18 @@ class Objective(Method):
         slope = task.loss.largest_slope * LARGEST_NORM
         tilt = noise.scale * (2 * task.columns + 40)
         stop = SOLVED * slope + task.gradient_error(noise.ridge, tilt)
-        one = type(task.loss)(1)
+        one = replace(task.loss, scores=1)
         # k vectors: the solver stops, and floats err, by 2 stop in the gradient, and b is off as well
         off = 2 * stop + noise.scale * float_error(task.columns)
         radius = off / noise.ridge * math.sqrt(task.loss.scores)
 
         def train(records: Records, source: Source) -> Array:
-            found = []
+            found: list[Array] = []
             for score in range(task.loss.scores):
                 tilt = noise.draw(task.columns, source)[:, None]
                 part = records.column(score)
                 found.append(minimiser(one, part, ridge=noise.ridge, tilt=tilt, gradient_norm=stop))
-            hidden = task.epsilon * SHARE_OF_ROUNDING * (1 - 1e-9)
+            hidden = task.epsilon * SHARE_OF_ROUNDING * SPARED
             return concealed(np.column_stack(found), radius=radius, epsilon=hidden, source=source)
 
         return MethodPlan(noise.mechanism(task), train)
@@ -102,7 +106,7 @@ class ObjectiveNoise:
             wanted = task.regularization * examples
         ridge = max(wanted, least)
         left = task.epsilon * (1 - SHARE_OF_ROUNDING) - _curvature(task, ridge)
-        return cls(ridge, slope * _multiplier(task, left) * (1 + 1e-7), pure)
+        return cls(ridge, slope * _multiplier(task, left) * CURVE_MARGIN, pure)
 
     def draw(self, size: int, source: Source) -> Array:
         noise = spherical_laplace(source, size) if self.pure else normal_noise(source, (size,))
@@ -115,7 +119,7 @@ class ObjectiveNoise:
         fixed = _curvature(task, self.ridge) + SHARE_OF_ROUNDING * task.epsilon
         left, scores = task.epsilon - fixed, task.loss.scores
         slope = task.loss.largest_slope * LARGEST_NORM
-        shift = GaussianDP(slope / self.scale * math.sqrt(scores) * (1 + 1e-12))
+        shift = GaussianDP(slope / self.scale * math.sqrt(scores) * ROUNDED_UP)
         deltas = [min(1.0, 2.0**scores * shift.delta(epsilon=left * float(u)).upper) for u in POINTS]
         points = [(fixed + left * float(u) if u != 1 else task.epsilon, d) for u, d in zip(POINTS, deltas, strict=True)]
         return ApproxDP(points=[(e, d) for e, d in points if d < 1 and e <= MOST_EPSILON], reason=GAUSSIAN)
@@ -123,7 +127,7 @@ class ObjectiveNoise:
 
 def _curvature(task: Task, ridge: float) -> float:
     """log det of the Hessians' ratio: a record adds a matrix of rank one to each of k problems."""
-    return task.loss.scores * math.log1p(task.smoothness / ridge) * (1 + 1e-12)
+    return task.loss.scores * math.log1p(task.smoothness / ridge) * ROUNDED_UP
 
 
 def _multiplier(task: Task, left: float) -> float:

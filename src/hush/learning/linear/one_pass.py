@@ -10,7 +10,10 @@ import numpy as np
 from hush.arrays import Array
 from hush.learning.linear.bounded_rows import Records
 from hush.learning.linear.method import (
+    GENEROUS,
+    ROUNDED_UP,
     SHARE_OF_ROUNDING,
+    SPARED,
     Method,
     MethodPlan,
     Task,
@@ -32,7 +35,7 @@ BLOCK = 1 << 12
 
 @dataclass(frozen=True)
 class OnePass(Method):
-    """A noisy gradient step a record, in the given order, and the last iterate alone: amplification by iteration.
+    """One noisy gradient step per record, in the given order, and the last iterate alone: amplification by iteration.
 
     The number of records is public (REPLACE). The guarantee is that of the last record, which nothing hides; earlier
     ones are hidden by later noise: `hush.OnePassGradientDescent.record_epsilon` tells how well.
@@ -47,10 +50,10 @@ class OnePass(Method):
         task.approximate("OnePass")
         records = task.known_examples("OnePass")
         strength = task.regularization or 0.0
-        smoothness = (task.smoothness + strength) * (1 + 1e-12)
+        smoothness = (task.smoothness + strength) * ROUNDED_UP
         hidden = min(task.epsilon * SHARE_OF_ROUNDING, 1.0)
-        moved = 2 * task.lipschitz * (1 + 1e-12)
-        noise = moved * gaussian_multiplier(task.epsilon - hidden, task.delta) * (1 + 1e-9)
+        moved = 2 * task.lipschitz * ROUNDED_UP
+        noise = moved * gaussian_multiplier(task.epsilon - hidden, task.delta) * GENEROUS
         step = min(1 / smoothness, REACH / (noise * math.sqrt(records * task.columns)))
         loss = ConvexLoss(smoothness=smoothness, strong_convexity=strength, sensitivity=moved)
         run = OnePassGradientDescent(loss=loss, records=records, noise=noise, step_size=step)
@@ -59,7 +62,7 @@ class OnePass(Method):
 
         def train(data: Records, source: Source) -> Array:
             weights = walk.last_iterate(data, source)
-            return concealed(weights, radius=walk.rounding(records), epsilon=hidden * (1 - 1e-9), source=source)
+            return concealed(weights, radius=walk.rounding(records), epsilon=hidden * SPARED, source=source)
 
         return MethodPlan(mechanism, train)
 
@@ -86,6 +89,6 @@ class NoisyPass:
         return weights
 
     def rounding(self, records: int) -> float:
-        """A bound on how far the floats end from the real numbers: a generous error a step, times the steps."""
+        """A bound on how far the floats end from the real numbers: a generous error per step, times the steps."""
         size = LARGEST_WEIGHTS + self.step * (self.task.lipschitz + 40 * self.noise * math.sqrt(self.task.dimensions))
         return records * (self.task.dimensions + 20) * 2.0**-50 * size

@@ -11,7 +11,9 @@ from hush.arrays import Array
 from hush.checks import number
 from hush.learning.linear.bounded_rows import Records
 from hush.learning.linear.method import (
+    ROUNDED_UP,
     SHARE_OF_ROUNDING,
+    SPARED,
     Method,
     MethodPlan,
     Task,
@@ -27,9 +29,9 @@ from hush.randomness.additive import add_gaussian, scale_for
 from hush.randomness.source import Source
 
 SOLVED = 1e-8
-"""Norm of the gradient, in units of one record's largest, at which the solver stops, and the floats' error more."""
+"""Norm of the gradient, in units of one record's largest, at which the solver stops; the error of floats is added."""
 MOST_EPSILON = 500.0
-"""What a stated guarantee can hold."""
+"""The largest epsilon that a stated guarantee can hold."""
 USEFUL_NORM = 5.0
 """Norm of weights that classify well where rows have norm 1: what the strength of the regularisation is chosen for."""
 
@@ -60,7 +62,7 @@ class Output(Method):
         ridge = examples * (_strength(task, spread / examples) if task.regularization is None else task.regularization)
         stop = SOLVED * task.lipschitz + task.gradient_error(ridge)
         radius = 2 * stop / ridge
-        sensitivity = task.lipschitz / ridge * (1 + 1e-12)
+        sensitivity = task.lipschitz / ridge * ROUNDED_UP
         tilt = np.zeros(task.shape)
 
         def train(records: Records, source: Source) -> Array:
@@ -69,7 +71,7 @@ class Output(Method):
                 moved = sensitivity + 2 * radius
                 return add_gaussian(weights, sensitivity=moved, noise_multiplier=multiplier, source=source).values
             noise = spherical_laplace(source, task.dimensions).reshape(task.shape)
-            hidden = task.epsilon * SHARE_OF_ROUNDING * (1 - 1e-9)
+            hidden = task.epsilon * SHARE_OF_ROUNDING * SPARED
             scale = sensitivity * multiplier
             off = radius + scale * float_error(task.dimensions)
             return concealed(weights + noise * scale, radius=off, epsilon=hidden, source=source)

@@ -27,10 +27,13 @@ from torch import Tensor, nn
 
 from hush.errors import NotCovered
 from hush.learning.boundary import quiet
+from hush.learning.torch_private import hooks, is_compilers_note, is_of_compiler, tables
 
 MOST = 1_000_000
 """Things that are looked at; a model with more of them cannot be checked."""
 _abc_impl = vars(Mapping)["_abc_impl"]
+CACHED = type(lru_cache(lambda: None))
+"""Functions that remember what they returned."""
 PLAIN = frozenset({type(None), bool, int, float, complex, str, bytes, type(...), type(NotImplemented), object, slice})
 """Things that consist of nothing else and cannot be changed."""
 FIXED = (
@@ -44,7 +47,7 @@ OUTSIDE = (io.RawIOBase, io.BufferedReader, io.BufferedWriter, io.BufferedRandom
 OUTSIDE += (_thread.LockType, _thread.RLock)
 """Files, sockets and locks: what is written there is not part of the model, and is beyond any check."""
 HOLDERS = (list, tuple, dict, OrderedDict, defaultdict, set, frozenset, deque, types.MappingProxyType, np.ndarray)
-HOLDERS += (Tensor, torch._C.TensorBase)
+HOLDERS += Tensor.__mro__[:-1]
 """Kinds whose content is not in attributes, and is looked into."""
 DYNAMIC = frozenset({"getattr", "setattr", "vars", "globals", "exec", "eval", "__dict__", "__getattribute__"})
 """Names by which code reaches names that are not written in it."""
@@ -81,19 +84,13 @@ def _below(path: str, value: Any) -> Iterable[tuple[str, object]]:
 @lru_cache(maxsize=4096)
 def _steps(kind: type) -> Callable[[Any], Iterable[tuple[str, object]]] | None:
     """How things of a kind are looked into; None if they hide something."""
-    if issubclass(kind, FIXED + OUTSIDE) or _of_compiler(kind):
-        return lambda value: ()
+    if issubclass(kind, FIXED + OUTSIDE) or is_of_compiler(kind):
+        return lambda _: ()
     for kinds, steps in STEPS:
         if issubclass(kind, kinds):
             return steps
     leaf = issubclass(kind, Number | str | bytes | bytearray | np.generic)
     return _of_object if leaf or not hides(kind) else None
-
-
-def _of_compiler(kind: type) -> bool:
-    """Compilers' own things, besides the modules that they run."""
-    module = str(kind.__module__)  # of some kinds made in C it is no text
-    return module.startswith("torch._") and not module.startswith("torch._C") and not issubclass(kind, nn.Module)
 
 
 @lru_cache(maxsize=4096)
@@ -115,7 +112,7 @@ def hides(kind: type) -> bool:
 
 def _reduced(path: str, value: Any) -> object:
     """What a thing made in C would be written as, and read from again."""
-    if isinstance(value, torch._C.ScriptObject | torch.jit.ScriptFunction):
+    if isinstance(value, torch.ScriptObject | torch.jit.ScriptFunction):
         raise NotCovered(f"a scripted or traced function ({named(path)}): give the function itself")
     try:
         with quiet():
@@ -136,8 +133,9 @@ def _of_object(value: Any) -> Steps:
     if isinstance(value, Mapping):
         for place, pair in enumerate(value.items()):
             yield from ((f"[{place}]", part) for part in pair)
+    inside = tables(value) if isinstance(value, nn.Module) else {}
     for name, entry in (attributes(value) or {}).items():
-        if name in ("_parameters", "_buffers", "_modules") and isinstance(value, nn.Module):
+        if name in inside:
             yield from ((f".{inner}", part) for inner, part in dict(entry).items())
         else:
             yield f".{name}", entry
@@ -177,8 +175,7 @@ def _of_tensor(value: Tensor) -> Steps:
     """Besides its numbers: its gradient, its hooks and its attributes."""
     if value.is_leaf and value.grad is not None:
         yield ".grad", value.grad
-    hooks = value._backward_hooks, getattr(value, "_post_accumulate_grad_hooks", None)
-    yield from (("", entry) for entry in hooks if entry)
+    yield from (("", entry) for entry in hooks(value))
     yield from _of_object(value)
 
 
@@ -203,7 +200,7 @@ def _of_function(function: types.FunctionType) -> Steps:
         except ValueError:  # a variable that has no value yet
             continue
     yield from (("", part) for part in (function.__defaults__, function.__kwdefaults__) if part)
-    noted = [(name, entry) for name, entry in vars(function).items() if not name.startswith("_torchdynamo")]
+    noted = [(name, entry) for name, entry in vars(function).items() if not is_compilers_note(name)]
     yield from ((f".{name}", entry) for name, entry in noted)  # without the compiler's own
     for scope, names in scopes(function):
         for name in names:
@@ -272,7 +269,7 @@ STEPS: tuple[tuple[Any, Any], ...] = (
     ((staticmethod, classmethod), lambda value: (("", value.__func__),)),
     (property, lambda value: (("", part) for part in (value.fget, value.fset, value.fdel) if part is not None)),
     (functools.partial, lambda value: (("", value.func), ("", value.args), ("", value.keywords))),
-    (functools._lru_cache_wrapper, _of_cache),
+    (CACHED, _of_cache),
     (ContextVar, lambda value: (("", value.get(None)),)),
     (weakref.ref, lambda value: (("", value()),)),
 )

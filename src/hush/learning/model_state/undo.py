@@ -17,14 +17,15 @@ import torch
 from torch import Tensor, nn
 
 from hush.learning.model_state.memory import equal, plain
-from hush.learning.model_state.reachable import PLAIN, attributes, is_own, scopes, slots, walk
+from hush.learning.model_state.reachable import CACHED, PLAIN, attributes, is_own, scopes, slots, walk
+from hush.learning.torch_private import tables
 
 Undo = Callable[[], object]
 MISSING = object()
 
 
-class Kept:
-    """All that a model and its loss hold, put back as it was when it is left.
+class Restored:
+    """A context after which all that a model and its loss hold is as it was before.
 
     The check before refuses what it sees a model keep, on random rows. What a model keeps of unusual rows alone is
     undone here, wherever the check would have looked.
@@ -33,7 +34,7 @@ class Kept:
     def __init__(self, model: nn.Module, loss: object) -> None:
         self.roots = {"model": model, "loss": loss}
 
-    def __enter__(self) -> Kept:
+    def __enter__(self) -> Restored:
         found = {id(value): value for _, value in walk(self.roots) if type(value) not in PLAIN}
         self.undo = [undo for value in found.values() for undo in _undone(value)]
         self.alive = found  # so that nothing that is put back was let go
@@ -61,18 +62,17 @@ def _undone(value: Any) -> Iterator[Undo]:
     if own is not None:
         yield functools.partial(_put_mapping, own, own.copy())
     if isinstance(value, nn.Module):  # whose entries are walked, and not these
-        parts = value._parameters, value._buffers, value._modules
-        yield from (functools.partial(_put_mapping, part, part.copy()) for part in parts)
+        yield from (functools.partial(_put_mapping, part, part.copy()) for part in tables(value).values())
     for _, slot in slots(type(value)):
         yield functools.partial(_put_slot, slot, value, _slot(slot, value))
-    keep = _way(type(value))
+    keep = _keeper(type(value))
     if keep is not None:
         yield keep(value)
 
 
 @functools.lru_cache(maxsize=4096)
-def _way(kind: type) -> Callable[[Any], Undo] | None:
-    return next((keep for kinds, keep in WAYS if issubclass(kind, kinds)), None)
+def _keeper(kind: type) -> Callable[[Any], Undo] | None:
+    return next((keep for kinds, keep in KEEPERS if issubclass(kind, kinds)), None)
 
 
 def _of_function(function: types.FunctionType) -> Iterator[Undo]:
@@ -184,7 +184,7 @@ def _of_cache(value: Any) -> Undo:
     return lambda: None if value.cache_info().currsize == before else value.cache_clear()
 
 
-WAYS: tuple[tuple[Any, Callable[[Any], Undo]], ...] = (
+KEEPERS: tuple[tuple[Any, Callable[[Any], Undo]], ...] = (
     (Tensor, _of_tensor),
     (np.ndarray, _of_array),
     (dict, lambda value: functools.partial(_put_mapping, value, value.copy())),
@@ -196,6 +196,6 @@ WAYS: tuple[tuple[Any, Callable[[Any], Undo]], ...] = (
     (np.random.BitGenerator, lambda value: functools.partial(setattr, value, "state", value.state)),  # noqa: TID251
     (random.Random, lambda value: functools.partial(value.setstate, value.getstate())),
     (ContextVar, _of_variable),
-    (functools._lru_cache_wrapper, _of_cache),
+    (CACHED, _of_cache),
 )
 """How things are kept that hold something besides attributes."""

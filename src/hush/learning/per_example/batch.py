@@ -9,9 +9,9 @@ from typing import Any
 
 import torch
 from torch import Tensor, nn
-from torch.utils import _pytree as pytree
 
 from hush.errors import InvalidParameter
+from hush.learning.torch_private import tree_leaves, tree_map
 
 Loss = Callable[..., Tensor]
 Draw = Callable[..., Tensor]
@@ -20,7 +20,7 @@ Draw = Callable[..., Tensor]
 
 def tensors(batch: Any) -> list[Tensor]:
     """Every tensor of a batch, in a fixed order."""
-    return [leaf for leaf in pytree.tree_leaves(batch) if isinstance(leaf, Tensor)]
+    return [leaf for leaf in tree_leaves(batch) if isinstance(leaf, Tensor)]
 
 
 def size_of(batch: Any) -> int:
@@ -29,23 +29,23 @@ def size_of(batch: Any) -> int:
     sizes = {leaf.shape[0] if leaf.dim() else None for leaf in leaves}
     size = next(iter(sizes), None)
     if not isinstance(batch, tuple | list) or len(sizes) != 1 or size is None:
-        rule = "a tuple (inputs, targets, ...) of tensors, all of one length, with one row an example"
+        rule = "a tuple (inputs, targets, ...) of tensors, all of one length, with one row per example"
         raise InvalidParameter("A batch", rule, batch=type(batch).__name__)
     return size
 
 
 def rows(batch: Any, start: int, stop: int) -> Any:
     """Some consecutive examples of a batch."""
-    return pytree.tree_map(lambda leaf: leaf[start:stop] if isinstance(leaf, Tensor) else leaf, batch)
+    return tree_map(lambda leaf: leaf[start:stop] if isinstance(leaf, Tensor) else leaf, batch)
 
 
 def picked(batch: Any, places: Tensor) -> Any:
     """The examples at the given places."""
-    return pytree.tree_map(lambda leaf: leaf[places] if isinstance(leaf, Tensor) else leaf, batch)
+    return tree_map(lambda leaf: leaf[places] if isinstance(leaf, Tensor) else leaf, batch)
 
 
 def row_losses(model: nn.Module, loss: Loss, batch: Any, count: int) -> Tensor:
-    """One loss an example, by an `unreduced` loss; one with more axes (a token, a pixel) is averaged over them."""
+    """One loss per example, by an `unreduced` loss; one with more axes (a token, a pixel) is averaged over them."""
     first, *others = batch
     if isinstance(first, Tensor):
         output = model(first)
@@ -59,14 +59,14 @@ def row_losses(model: nn.Module, loss: Loss, batch: Any, count: int) -> Tensor:
     if not isinstance(values, Tensor) or values.dim() == 0 or values.shape[0] != count:
         raise InvalidParameter(
             "loss",
-            "one value an example (reduction='none')",
+            "one value per example (reduction='none')",
             shape=tuple(values.shape) if isinstance(values, Tensor) else type(values).__name__,
         )
     return values if values.dim() == 1 else values.flatten(1).mean(1)
 
 
 def unreduced(loss: Loss) -> Loss:
-    """The loss with one value an example, where torch's own `reduction` would average it."""
+    """The loss with one value per example, where torch's own `reduction` would average it."""
     if not callable(loss):
         raise InvalidParameter("loss", "a function loss(output, targets, ...)", loss=type(loss).__name__)
     if isinstance(loss, nn.Module):
@@ -98,7 +98,7 @@ def _without_reduction(loss: Loss) -> Loss:
 
 def joined(batches: list[Any]) -> Any:
     """Batches of equal shapes behind each other."""
-    return pytree.tree_map(lambda *leaves: torch.cat(leaves), *batches)
+    return tree_map(lambda *leaves: torch.cat(leaves), *batches)
 
 
 def random_like(batch: Any, count: int, generator: torch.Generator, kind: torch.dtype, draw: Draw) -> Any:
@@ -112,4 +112,4 @@ def random_like(batch: Any, count: int, generator: torch.Generator, kind: torch.
             return draw(shape, generator=generator, dtype=kind).to(leaf.device)
         return torch.randint(0, 2, shape, generator=generator).to(leaf.device, leaf.dtype)
 
-    return pytree.tree_map(drawn, batch)
+    return tree_map(drawn, batch)

@@ -10,26 +10,28 @@ from typing import Any
 import torch
 from torch import Tensor
 
-from hush.learning.dpsgd.gradient_noise import ROUNDING
 from hush.learning.model_state.memory import difference, memory
 from hush.learning.per_example.batch import random_like, row_losses, rows
+from hush.learning.per_example.clipping import CHARGED_ROUNDING
 from hush.learning.per_example.probe import ROWS, Probe, keeps, mixes
-from hush.learning.per_example.watch import Pass, Unit, trainable
+from hush.learning.per_example.units import trainable
+from hush.learning.per_example.watch import Pass
 
 LARGEST = 4096
 """Rows of a micro-batch, at most: larger ones are not faster, and could not be checked as closely."""
-CLOSE = ROUNDING / (16 * LARGEST)
+CLOSE_TO_PARTS = CHARGED_ROUNDING / (16 * LARGEST)
 """Share t of a row's gradient that the others may change it by, in double precision.
 
-Its clipped gradient then changes by 2t of the norm at most, and those of all rows together by an eighth of ROUNDING,
-which the noise is charged for. It is 1.5e-8; rounding is 1e-16, some thousand times over.
+Its clipped gradient then changes by 2t of the norm at most, and those of all rows together by an eighth of
+CHARGED_ROUNDING. It is 1.5e-8; rounding is 1e-16, some thousand times over.
 """
 FAINT = 0.01
 """Rows whose gradient is a smaller share of the largest one are not told from rounding."""
 GROWTH = 16
-"""A size over the one before."""
+"""How much larger each size that is checked is than the one before."""
 OTHERS = 4
-"""Sizes between, drawn at random: a model may behave in another way where a size is odd, or no multiple of eight."""
+"""How many sizes between are checked, drawn at random: a model may behave in another way where a size is odd, or no
+multiple of eight."""
 
 
 def sizes_of(expected: float, most: int) -> Iterator[int]:
@@ -44,10 +46,10 @@ def sizes_of(expected: float, most: int) -> Iterator[int]:
         yield size
 
 
-def check_sizes(probe: Probe, units: list[Unit], run: Pass, expected: float, most: int) -> None:
+def check_sizes(probe: Probe, run: Pass, expected: float, most: int) -> None:
     """A batch is compared with its parts of the size before, which was compared itself; the first one with rows alone.
 
-    That is a few passes a size, where rows alone would be thousands.
+    That is a few passes per size, where rows alone would be thousands.
     """
     before, smaller = memory(model=probe.model, loss=probe.loss), ROWS
     regular = list(sizes_of(expected, most))
@@ -55,11 +57,11 @@ def check_sizes(probe: Probe, units: list[Unit], run: Pass, expected: float, mos
     for size in sorted({*regular, *others}):
         batch = random_like(probe.batch, size, probe.generator, probe.kind, probe.draw)
         weights = torch.rand(size, generator=probe.generator, dtype=probe.kind).add_(0.5).to(probe.device)
-        parts = _seen(probe, units, run, batch, weights, smaller)
+        parts = _seen(probe, run, batch, weights, smaller)
         with torch.no_grad(), probe.settled():
             plain = row_losses(probe.model, probe.loss, batch, size)
-        whole = _seen(probe, units, run, batch, weights, size)
-        close = CLOSE if probe.kind == torch.float64 else probe.close
+        whole = _seen(probe, run, batch, weights, size)
+        close = CLOSE_TO_PARTS if probe.kind == torch.float64 else probe.close
         if not (probe.same(plain, parts.losses) and whole.agrees(parts, close)):
             raise mixes()
         smaller = size
@@ -87,13 +89,13 @@ class _Seen:
         return bool(apart.all()) and float((self.total - other.total).norm()) <= close * least
 
 
-def _seen(probe: Probe, units: list[Unit], run: Pass, batch: Any, weights: Tensor, step: int) -> _Seen:
-    """A batch in parts of some size."""
+def _seen(probe: Probe, run: Pass, batch: Any, weights: Tensor, step: int) -> _Seen:
+    """What passes find of a batch that is taken in pieces of some size."""
     losses, squares = [], []
     sums = {id(p): torch.zeros_like(p) for p in trainable(probe.model).values()}
     for start in range(0, len(weights), step):
         stop = min(start + step, len(weights))
-        found, value = probe.watched(units, run, rows(batch, start, stop), stop - start)
+        found, value = probe.watched(run, rows(batch, start, stop), stop - start)
         losses.append(value.detach())
         with torch.no_grad():
             squares.append(sum((part.squares() for _, part in found), torch.zeros_like(value)))

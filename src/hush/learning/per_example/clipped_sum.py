@@ -3,36 +3,29 @@
 from __future__ import annotations
 
 import math
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from typing import Any
 
 import torch
 from torch import Tensor, nn
-from torch.utils import _pytree as pytree
 
 from hush.errors import HushError, InvalidParameter, NotCovered
 from hush.learning.boundary import attempt, quiet
-from hush.learning.dpsgd.clipping import Clipping, Flat, checked_norm
-from hush.learning.model_state.undo import Kept
+from hush.learning.model_state.undo import Restored
 from hush.learning.per_example.batch import Loss, row_losses, rows, size_of, tensors, unreduced
 from hush.learning.per_example.batch_sizes import LARGEST, check_sizes
-from hush.learning.per_example.parts import LayerGradient, PlainRows
-from hush.learning.per_example.probe import ROWS, Probe, probe_of
-from hush.learning.per_example.shared_parameters import Keys, grouped, joint
-from hush.learning.per_example.watch import (
-    INFERENCE,
-    LOW_PRECISION,
-    Axes,
-    Pass,
-    Unit,
-    trainable,
-    units_of,
-    unrolled_units_of,
-)
+from hush.learning.per_example.clipping import Clipping, Flat, checked_norm
+from hush.learning.per_example.layer_gradients import LayerGradient
+from hush.learning.per_example.probe import ROWS, probe_of
+from hush.learning.per_example.units import Keys, grouped, joint, trainable
+from hush.learning.per_example.watch import INFERENCE, LOW_PRECISION, Pass
+from hush.learning.per_example.ways import exact_way
+from hush.learning.torch_private import tree_map
 
 CACHE = 10 * 2**20
 """Bytes that a micro-batch should fill: what a core's share of the cache holds."""
 FEWEST = 16
+"""Rows of a micro-batch, at least: smaller ones would be slow, however much memory a row takes."""
 
 
 def clipped_gradient(
@@ -48,37 +41,36 @@ def clipped_gradient(
     >>> clipped_gradient(model, lambda output, y: output[:, 0] - y, batch, max_norm=1.0)
     {'weight': tensor([[0.9000, 1.2000]])}
     """
-    watched = Watched.of(model, loss, batch)
-    flat = watched.zeros()
-    named = watched.named(flat)
-    watched.add_clipped(named, batch, checked_norm("clipped_gradient", max_norm), clipping or Flat())
+    checked = CheckedModel.of(model, loss, batch)
+    flat = checked.zeros()
+    named = checked.named(flat)
+    checked.add_clipped(named, batch, checked_norm("clipped_gradient", max_norm), clipping or Flat())
     return named
 
 
 @dataclass(eq=False)
-class Watched:
-    """A model whose examples were found to be apart, with the way to each example's gradient."""
+class CheckedModel:
+    """A model whose examples were found to be apart, with a pass that gives each example's gradient.
+
+    row_bytes: memory that one example takes in the pass.
+    """
 
     model: nn.Module
     loss: Loss
-    units: list[Unit]
-    axes: dict[int, list[Axes]]
-    loops: frozenset[int]
+    run: Pass
     row_bytes: int
-    groups: list[list[Unit]] = field(init=False)
-    parameters: dict[str, nn.Parameter] = field(init=False)
 
     def __post_init__(self) -> None:
         self.parameters = trainable(self.model)
-        self.groups = grouped(self.units)
+        self.groups = grouped(self.run.units)
         self.each = unreduced(self.loss)
-        self.run = Pass(self.units, self.axes, self.loops)
-        self.kept = Kept(self.model, self.loss)
+        self.restored = Restored(self.model, self.loss)
         self.sizes = [p.numel() for p in self.parameters.values()]
-        self.device = next(iter(self.parameters.values())).device
+        first = next(iter(self.parameters.values()))
+        self.device, self.kind = first.device, first.dtype
 
     @classmethod
-    def of(cls, model: nn.Module, loss: Loss, batch: Any, expected: float | None = None) -> Watched:
+    def of(cls, model: nn.Module, loss: Loss, batch: Any, expected: float | None = None) -> CheckedModel:
         """Check the model on random data shaped like the batch, and choose the fastest way that is exact for it.
 
         expected: examples of a batch on average, which decides how large the micro-batches are; by default this one's.
@@ -91,27 +83,20 @@ class Watched:
         expected = size_of(batch) if expected is None else expected
         probe = probe_of(model, loss, batch)
         probe.check_rows_are_apart()
-        alone = probe.rows_alone()
-        for pick, loop in WAYS:
-            copies = pick(probe.model)
-            cost = _agrees(probe, copies, alone, loop)
-            if cost is not None:
-                units, axes = pick(model), probe.axes(copies)
-                here = {id(unit): axes[id(copied)] for unit, copied in zip(units, copies, strict=True)}
-                found = cls(model, loss, units, here, _looped(units, loop), cost)
-                check_sizes(probe, copies, Pass(copies, axes, _looped(copies, loop)), expected, found.most)
-                found._rehearse(probe.batch, batch)
-                return found
-        raise NotCovered("a model whose gradients, example by example, differ from those of examples alone")
+        way = exact_way(probe)
+        found = cls(model, loss, way.through(model), way.row_bytes)
+        check_sizes(probe, way.through(probe.model), expected, found.most)
+        found._rehearse(probe.batch, batch)
+        return found
 
     def _rehearse(self, drawn: Any, batch: Any) -> None:
         """What will run, as it will run, on random rows of the batch's own types: what fails for all rows fails here.
 
         On private rows no error passes, and without this no row might ever add anything.
         """
-        typed = pytree.tree_map(lambda v, like: v.to(like.dtype) if isinstance(v, Tensor) else v, drawn, batch)
+        typed = tree_map(lambda v, like: v.to(like.dtype) if isinstance(v, Tensor) else v, drawn, batch)
         try:
-            with torch.random.fork_rng(devices=[]), self.kept, self.run:
+            with torch.random.fork_rng(devices=[]), self.restored, self.run:
                 self._weighed(rows(typed, 0, ROWS), ROWS, 1.0, Flat(), 1.0)
         except (RuntimeError, TypeError, ValueError) as error:
             if isinstance(error, HushError):
@@ -121,10 +106,10 @@ class Watched:
 
     def zeros(self) -> Tensor:
         """Room for one gradient, all parameters in a row."""
-        return torch.zeros(sum(self.sizes), dtype=self.units[0].kind, device=self.device)
+        return torch.zeros(sum(self.sizes), dtype=self.kind, device=self.device)
 
     def named(self, flat: Tensor) -> dict[str, Tensor]:
-        """The parts of a row that belong to each parameter."""
+        """The pieces of one flat gradient that belong to each parameter."""
         pieces = flat.split(self.sizes)
         return {name: piece.view_as(p) for (name, p), piece in zip(self.parameters.items(), pieces, strict=True)}
 
@@ -148,7 +133,7 @@ class Watched:
         if torch.is_inference_mode_enabled() or any(leaf.is_inference() for leaf in tensors(batch)):
             raise NotCovered(INFERENCE)
         step = self.micro(count)
-        with quiet(), self.kept, self.run:
+        with quiet(), self.restored, self.run:
             for start in range(0, count, step):
                 stop = min(start + step, count)
                 part = batch if step >= count else rows(batch, start, stop)
@@ -175,7 +160,7 @@ class Watched:
     def _weighed(
         self, batch: Any, count: int, max_norm: float, clipping: Clipping, share: float
     ) -> tuple[list[tuple[Keys, LayerGradient]], Tensor]:
-        """The parts of a micro-batch and the factors of its rows; one that is not finite in any layer has no part."""
+        """The gradients of a micro-batch and the factors of its rows; a row that is not finite counts as zero."""
         self.run.begin(count)
         losses = row_losses(self.model, self.each, batch, count)
         parts = joint(self.run.parts(losses), self.groups)
@@ -188,62 +173,3 @@ class Watched:
             parts = [(keys, part.without(bad)) for keys, part in parts]
             squares = squares.masked_fill(bad, 0)
         return parts, clipping.factors(squares, max_norm, share)
-
-
-def _whole(model: nn.Module) -> list[Unit]:
-    """The model as one unit without a rule."""
-    return [Unit(model, None, trainable(model))]
-
-
-WAYS = ((unrolled_units_of, False), (units_of, False), (units_of, True), (_whole, False), (_whole, True))
-"""Layers (recurrent ones as loops or not) or the whole, one example after the other or not.
-
-The first way that is right is taken.
-"""
-
-
-def _agrees(probe: Probe, units: list[Unit], alone: list[dict[str, Tensor]], loop: bool) -> int | None:
-    """Bytes a row if the watched pass gives the gradients of the rows alone, None if it does not."""
-    if loop and all(unit.rule is not None for unit in units):
-        return None
-    try:
-        run = Pass(units, probe.axes(units), _looped(units, loop))
-        parts, _ = probe.watched(units, run, rows(probe.batch, 0, ROWS), ROWS)
-        right = _right(probe, parts, alone)
-    except (RuntimeError, NotCovered, AttributeError, IndexError, TypeError, ValueError):
-        return None
-    if not right:
-        return None
-    given = {leaf.untyped_storage().data_ptr() for leaf in tensors(probe.batch)}
-    shared = max((part.room for _, part in parts if isinstance(part, PlainRows)), default=0)
-    return 4 * (sum(_numbers(part, given) for _, part in parts) + 2 * shared) // ROWS
-
-
-def _right(probe: Probe, parts: list[tuple[Keys, LayerGradient]], alone: list[dict[str, Tensor]]) -> bool:
-    """Whether norms and sums of the parts are those of the rows alone."""
-    names = {id(p): name for name, p in trainable(probe.model).items()}
-    with torch.no_grad():
-        squares = sum((part.squares() for _, part in parts), torch.zeros(ROWS, dtype=probe.kind))
-        expected = torch.stack([sum(g.square().sum() for g in row.values()) for row in alone])  # type: ignore[arg-type]
-        if not probe.same(squares, expected):
-            return False
-        for row in range(ROWS):
-            sums = {name: torch.zeros_like(gradient) for name, gradient in alone[row].items()}
-            weights = torch.zeros(ROWS, dtype=probe.kind).index_fill_(0, torch.tensor(row), 1.0)
-            for keys, part in parts:
-                part.add(weights, {name: sums[names[key]] for name, key in keys.items()})
-            apart = sum(float((sums[name] - alone[row][name]).square().sum()) for name in sums)
-            if not apart <= probe.close**2 * max(float(expected[row]), 1e-24):  # of the row's whole gradient
-                return False
-    return True
-
-
-def _looped(units: list[Unit], loop: bool) -> frozenset[int]:
-    return frozenset(id(unit) for unit in units if loop)
-
-
-def _numbers(part: LayerGradient, given: set[int]) -> int:
-    """How many numbers a part holds; those that were not given, but made, count twice: they are memory of a step."""
-    fields = [*vars(part).values(), *vars(part).get("gradients", {}).values()]
-    held = [value for value in fields if isinstance(value, Tensor)]
-    return sum(value.numel() * (1 if value.untyped_storage().data_ptr() in given else 2) for value in held)

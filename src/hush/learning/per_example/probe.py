@@ -10,21 +10,23 @@ from typing import Any
 import torch
 from torch import Tensor, nn
 from torch.overrides import TorchFunctionMode
-from torch.utils import _pytree as pytree
 
 from hush.errors import HushError, InvalidParameter, NotCovered
 from hush.learning.model_state.memory import Memory, difference, memory
 from hush.learning.per_example.batch import Draw, Loss, random_like, row_losses, rows, unreduced
-from hush.learning.per_example.parts import LayerGradient
+from hush.learning.per_example.layer_gradients import LayerGradient
 from hush.learning.per_example.recurrent import unrolled
-from hush.learning.per_example.shared_parameters import Keys, grouped, joint
-from hush.learning.per_example.watch import Axes, Pass, Unit, hosts_of, trainable, units_of
+from hush.learning.per_example.units import Axes, Keys, Unit, grouped, hosts_of, joint, trainable, units_of
+from hush.learning.per_example.watch import Pass
+from hush.learning.torch_private import is_version, tree_leaves, version_of
 
 ROWS = 3
 """Examples that are compared with rows alone."""
 CLOSE = 1e-7
 """Share of a gradient that two ways to it may differ by: far above rounding in double precision, which is some thousand
-times 1e-16, and far below ROUNDING."""
+times 1e-16, and far below CHARGED_ROUNDING."""
+
+DROPOUTS = (nn.Dropout, nn.Dropout1d, nn.Dropout2d, nn.Dropout3d, nn.AlphaDropout, nn.FeatureAlphaDropout)
 
 Shapes = list[tuple[tuple[Any, ...], tuple[Any, ...]]]
 
@@ -52,7 +54,7 @@ class _Still(TorchFunctionMode):
         return func(*args, **named)
 
 
-def _soft(logits: Tensor, tau: float = 1, hard: bool = False, dim: int = -1, **others: Any) -> Tensor:
+def _soft(logits: Tensor, tau: float = 1, hard: bool = False, dim: int = -1, **_: Any) -> Tensor:
     """gumbel_softmax with one constant for all draws, which cancels."""
     soft = (logits / tau).softmax(dim)
     if not hard:
@@ -68,7 +70,7 @@ def _still(model: nn.Module) -> nn.Module:
     except (RuntimeError, TypeError) as error:  # the old weight_norm, a lock
         raise NotCovered(f"a model that cannot be copied, and so not be checked beforehand: {error}") from error
     for module in model.modules():
-        if isinstance(module, nn.modules.dropout._DropoutNd):
+        if isinstance(module, DROPOUTS):
             module.p = 0.0
         elif isinstance(module, nn.RNNBase | nn.MultiheadAttention):
             module.dropout = 0.0
@@ -97,10 +99,11 @@ class Probe:
     @contextmanager
     def settled(self) -> Iterator[None]:
         """Random numbers are as they were afterwards, and parameters as they must be."""
-        versions = [p._version for p in self.model.parameters()]
+        before = [version_of(p) for p in self.model.parameters()]
         with torch.random.fork_rng(devices=[]), _Still():
             yield
-        if versions != [p._version for p in self.model.parameters()]:
+        after = list(self.model.parameters())
+        if len(after) != len(before) or not all(map(is_version, after, before)):
             raise keeps("its parameters")
 
     def same(self, one: Tensor, other: Tensor) -> bool:
@@ -162,7 +165,7 @@ class Probe:
         seen: dict[int, Shapes] = {id(unit): [] for unit in units}
 
         def hook_of(key: int) -> Any:
-            def hook(module: nn.Module, arguments: Any, named: Any, output: Any) -> None:
+            def hook(_: nn.Module, arguments: Any, named: Any, output: Any) -> None:
                 seen[key].append((_shape_list((arguments, named)), _shape_list(output)))
 
             return hook
@@ -192,19 +195,17 @@ class Probe:
             )
         return found
 
-    def watched(
-        self, units: list[Unit], run: Pass, batch: Any, count: int
-    ) -> tuple[list[tuple[Keys, LayerGradient]], Tensor]:
-        """The parts of a batch by the watched pass, and its losses."""
+    def watched(self, run: Pass, batch: Any, count: int) -> tuple[list[tuple[Keys, LayerGradient]], Tensor]:
+        """The gradients of a batch by the watched pass, and its losses."""
         with run:
             run.begin(count)
             with self.settled():
                 losses = row_losses(self.model, self.loss, batch, count)
-            return joint(run.parts(losses), grouped(units)), losses
+            return joint(run.parts(losses), grouped(run.units)), losses
 
 
 def mixes() -> NotCovered:
-    """The error for examples that meet."""
+    """The error for a model in which examples meet."""
     return NotCovered(
         "a model in which the examples of a batch meet (such as batch normalisation in training): one example then "
         "changes the gradients of others, and clipping bounds nothing. Nearest: GroupNorm or LayerNorm"
@@ -221,7 +222,7 @@ def keeps(place: str) -> NotCovered:
 
 
 def _shape_list(values: Any) -> tuple[Any, ...]:
-    return tuple(tuple(leaf.shape) if isinstance(leaf, Tensor) else None for leaf in pytree.tree_leaves(values))
+    return tuple(tuple(leaf.shape) if isinstance(leaf, Tensor) else None for leaf in tree_leaves(values))
 
 
 def _axes(two: tuple[Any, Any], three: tuple[Any, Any]) -> Axes:

@@ -19,22 +19,26 @@ Cell = Callable[[Tensor, Tensor, State], State]
 
 
 def lstm(inputs: Tensor, states: Tensor, state: State) -> State:
+    """The next state of a long short-term memory."""
     enter, forget, new, leave = (inputs + states).chunk(4, -1)
     cell = forget.sigmoid() * state[1] + enter.sigmoid() * new.tanh()
     return leave.sigmoid() * cell.tanh(), cell
 
 
 def gru(inputs: Tensor, states: Tensor, state: State) -> State:
+    """The next state of a gated recurrent unit."""
     (reset, update, new), (reset_state, update_state, new_state) = inputs.chunk(3, -1), states.chunk(3, -1)
     fresh = (new + (reset + reset_state).sigmoid() * new_state).tanh()
     return (fresh + (update + update_state).sigmoid() * (state[0] - fresh),)
 
 
-def tanh(inputs: Tensor, states: Tensor, state: State) -> State:
+def tanh(inputs: Tensor, states: Tensor, _: State) -> State:
+    """The next state of a plain recurrent layer."""
     return ((inputs + states).tanh(),)
 
 
-def relu(inputs: Tensor, states: Tensor, state: State) -> State:
+def relu(inputs: Tensor, states: Tensor, _: State) -> State:
+    """The same, cut off at zero."""
     return ((inputs + states).relu(),)
 
 
@@ -89,7 +93,7 @@ class Unrolled:
         """The layers that are run, in the order of the parameters."""
         return [linear for level in self.tracks for track in level for linear in track.linears()]
 
-    def forward(self, input: Any, hx: Any = None) -> Any:
+    def forward(self, input: Any, hx: Any = None) -> Any:  # noqa: A002, RUF100 (torch's own names)
         """The same as the layer's own, to rounding; examples in an axis of their own."""
         layer, inputs, state = self.layer, input, hx
         batched = isinstance(inputs, Tensor) and inputs.dim() == (3 if isinstance(layer, nn.RNNBase) else 2)

@@ -1,4 +1,4 @@
-"""One rule a kind of layer: from its input and the gradient of its output to the gradients of its parameters."""
+"""One rule per kind of layer: from its input and the gradient of its output to the gradients of its parameters."""
 
 from __future__ import annotations
 
@@ -8,13 +8,14 @@ import torch
 from torch import Tensor, nn
 from torch.nn import functional as F
 
-from hush.learning.per_example.parts import LayerGradient, Lookup, PlainRows, Scratch, makes, outer
+from hush.learning.per_example.layer_gradients import LayerGradient, Lookup, PlainRows, Scratch, makes, outer
 
 Rule = Callable[[nn.Module, Tensor, Tensor, tuple[str, ...], Scratch], LayerGradient]
-"""(layer, input, gradient of the output, names of the trainable parameters, memory), examples in front, to a part."""
+"""From (layer, input, gradient of the output, names of the trainable parameters, memory), examples in front."""
 
 
-def linear(layer: nn.Linear, inputs: Tensor, left: Tensor, names: tuple[str, ...], scratch: Scratch) -> LayerGradient:
+def linear(_: nn.Linear, inputs: Tensor, left: Tensor, names: tuple[str, ...], scratch: Scratch) -> LayerGradient:
+    """The gradient of a matrix is a sum of outer products, one per position."""
     if inputs.dim() > 3:
         inputs, left = inputs.flatten(1, -2), left.flatten(1, -2)
     return outer(left, inputs, names, scratch=scratch)
@@ -111,9 +112,8 @@ def _grouped(left: Tensor, patches: Tensor, layer: nn.Conv1d | nn.Conv2d, names:
     return PlainRows(found)
 
 
-def embedding(
-    layer: nn.Embedding, inputs: Tensor, left: Tensor, names: tuple[str, ...], scratch: Scratch
-) -> LayerGradient:
+def embedding(layer: nn.Embedding, inputs: Tensor, left: Tensor, *_: object) -> LayerGradient:
+    """Only the lines that an example reads have a gradient; the line for padding has none."""
     count = len(inputs)
     places, left = inputs.reshape(count, -1), left.reshape(count, -1, left.shape[-1])
     if layer.padding_idx is not None:
@@ -136,23 +136,20 @@ def _collected(values: Tensor, keep: int) -> Tensor:
     return values.reshape(len(values), -1, keep).sum(1)
 
 
-def layer_norm(
-    layer: nn.LayerNorm, inputs: Tensor, left: Tensor, names: tuple[str, ...], scratch: Scratch
-) -> LayerGradient:
+def layer_norm(layer: nn.LayerNorm, inputs: Tensor, left: Tensor, names: tuple[str, ...], *_: object) -> LayerGradient:
+    """Numbers of one position have mean 0 and variance 1, then a scale and a shift."""
     normal = F.layer_norm(inputs, layer.normalized_shape, None, None, layer.eps)
     return _scaled(left, normal, names, layer.weight.shape, layer.weight.numel())
 
 
-def rms_norm(
-    layer: nn.RMSNorm, inputs: Tensor, left: Tensor, names: tuple[str, ...], scratch: Scratch
-) -> LayerGradient:
+def rms_norm(layer: nn.RMSNorm, inputs: Tensor, left: Tensor, names: tuple[str, ...], *_: object) -> LayerGradient:
+    """Numbers of one position have mean square 1, then a scale."""
     normal = F.rms_norm(inputs, list(layer.normalized_shape), None, layer.eps)
     return _scaled(left, normal, names, layer.weight.shape, layer.weight.numel())
 
 
-def group_norm(
-    layer: nn.GroupNorm, inputs: Tensor, left: Tensor, names: tuple[str, ...], scratch: Scratch
-) -> LayerGradient:
+def group_norm(layer: nn.GroupNorm, inputs: Tensor, left: Tensor, names: tuple[str, ...], *_: object) -> LayerGradient:
+    """Numbers of one group of channels have mean 0 and variance 1, then a scale and a shift per channel."""
     normal = F.group_norm(inputs, layer.num_groups, None, None, layer.eps)
     left, normal = left.flatten(2).mT, normal.flatten(2).mT
     return _scaled(left, normal, names, layer.weight.shape, layer.num_channels)

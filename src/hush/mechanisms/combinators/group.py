@@ -2,22 +2,24 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 
+from hush.arrays import Array
 from hush.checks import count
-from hush.curves.pairs.pair import Pair
 from hush.curves.relation import Relation, checked_relation
-from hush.curves.renyi.curve import RenyiCurve
 from hush.errors import InvalidParameter, NotCovered
-from hush.mechanisms.mechanism import Counts, Mechanism, Step, require_child
-from hush.mechanisms.wrapper import Around
+from hush.mechanisms.evidence import Evidence
+from hush.mechanisms.mechanism import ALGEBRA, Mechanism, require_child
+from hush.mechanisms.neighbours import Counts, Neighbours
+from hush.mechanisms.traits import Scope, Special, Step
+from hush.randomness.source import Source
 
 LARGEST = 10_000
 """Records of a group, also of groups of groups: what is known of one takes memory for each of them."""
 
 
 @dataclass(frozen=True)
-class Group(Around):
+class Group(Mechanism):
     """The guarantee for `size` records at once, from the pair at that many records."""
 
     inner: Mechanism
@@ -38,8 +40,13 @@ class Group(Around):
         return inner if size == 1 else cls(inner, size)
 
     @property
-    def together(self) -> frozenset[int]:
-        return frozenset(self.size * records for records in self.inner.together)
+    def children(self) -> tuple[Mechanism, ...]:
+        return (self.inner,)
+
+    @property
+    def scope(self) -> Scope:
+        inner = self.inner.scope
+        return replace(inner, together=frozenset(self.size * records for records in inner.together))
 
     def _in_all(self, records: int) -> int:
         total = records * self.size
@@ -52,17 +59,12 @@ class Group(Around):
         wide[:: self.size] = counts
         return tuple(wide)
 
-    def pair(self, removed: Counts, added: Counts) -> Pair:
-        return self.inner.pair(self._spread(removed), self._spread(added))
+    def knows(self, neighbours: Neighbours) -> Evidence:
+        return self.inner.evidence(neighbours.thin(self._spread))
 
-    def curve(self, removed: Counts, added: Counts) -> RenyiCurve:
-        return self.inner.curve(self._spread(removed), self._spread(added))
-
-    def attained(self, removed: Counts, added: Counts, alone: bool) -> tuple[Pair, ...]:
-        return self.inner.attained(self._spread(removed), self._spread(added), alone)
-
-    def likened(self, records: int, alone: bool) -> tuple[Pair, ...]:
-        return self.inner.likened(self._in_all(records), alone)
+    @property
+    def special(self) -> Special:
+        return Special(likened=lambda records, alone: self.inner.special.likened(self._in_all(records), alone))
 
     def derivation(self) -> Step:
         return Step(
@@ -72,48 +74,52 @@ class Group(Around):
             (self.inner.derivation(),),
         )
 
+    def simulate(self, contributions: Array, source: Source) -> Array:
+        return self.inner.simulate(contributions * self.size, source)
+
     def __str__(self) -> str:
         return f"{self.inner}, for groups of {self.size}"
 
 
 @dataclass(frozen=True)
-class Under(Around):
+class Under(Mechanism):
     """The same mechanism, its guarantee stated for another relation."""
 
     inner: Mechanism
     relation: Relation
 
     def __post_init__(self) -> None:
+        checked_relation("under", self.relation)
         require_child("under", self.inner)
-
-    @classmethod
-    def of(cls, inner: Mechanism, relation: Relation) -> Mechanism:
-        checked_relation("under", relation)
-        if inner.relation is relation:
-            return inner
-        if isinstance(inner, Under) and inner.inner.relation is relation:
-            return inner.inner
-        if relation is Relation.ADD_REMOVE:
+        if self.relation is Relation.ADD_REMOVE:
             raise NotCovered(
                 "a guarantee for replace-one says nothing about adding or removing a record: "
                 "state the noise under ADD_REMOVE"
             )
+
+    @property
+    def other_contribution(self) -> float:
+        """A record that is replaced by another may push the sum up, and the other one down."""
+        return -1.0
+
+    @classmethod
+    def of(cls, inner: Mechanism, relation: Relation) -> Mechanism:
+        if inner.relation is relation:
+            return inner
+        if isinstance(inner, Under) and inner.inner.relation is relation:
+            return inner.inner
         return cls(inner, relation)
 
-    def pair(self, removed: Counts, added: Counts) -> Pair:
-        return self.inner.pair(removed, added)
+    @property
+    def children(self) -> tuple[Mechanism, ...]:
+        return (self.inner,)
 
-    def curve(self, removed: Counts, added: Counts) -> RenyiCurve:
-        return self.inner.curve(removed, added)
+    def knows(self, neighbours: Neighbours) -> Evidence:
+        return self.inner.evidence(neighbours)
 
-    def attained(self, removed: Counts, added: Counts, alone: bool) -> tuple[Pair, ...]:
-        return self.inner.attained(removed, added, alone)
-
-    def copies(self, counts: Counts) -> Pair:
-        return self.inner.copies(counts)
-
-    def likened(self, records: int, alone: bool) -> tuple[Pair, ...]:
-        return self.inner.likened(records, alone)
+    @property
+    def special(self) -> Special:
+        return replace(self.inner.special, allocated=None)
 
     def derivation(self) -> Step:
         return Step(
@@ -123,5 +129,11 @@ class Under(Around):
             (self.inner.derivation(),),
         )
 
+    def simulate(self, contributions: Array, source: Source) -> Array:
+        return self.inner.simulate(contributions, source)
+
     def __str__(self) -> str:
         return f"{self.inner} ({self.relation.words})"
+
+
+ALGEBRA.group, ALGEBRA.under = Group.of, Under.of

@@ -3,18 +3,25 @@
 from __future__ import annotations
 
 import math
+from collections.abc import Sequence
 from dataclasses import dataclass, field, replace
 from typing import ClassVar
 
+import numpy as np
+
+from hush.arrays import Array
 from hush.checks import count, number
-from hush.curves.pairs.pair import Interval, Pair
+from hush.curves.interval import Interval
+from hush.curves.pairs.pair import Pair
 from hush.curves.relation import Relation
 from hush.curves.theorems import last_iterate
 from hush.errors import InvalidParameter, NotCovered
 from hush.mechanisms.last_iterate.iteration import ONLY_LAST, THEOREM, LastIterate, sized, wide
 from hush.mechanisms.leaf import IN_ORDER
-from hush.mechanisms.mechanism import Step
-from hush.numerics.laws.law import UNIT
+from hush.mechanisms.traits import Scope, Step
+from hush.numerics.rounding import UNIT
+from hush.randomness.float_noise import normal
+from hush.randomness.source import Source
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -93,6 +100,19 @@ class GradientDescent(LastIterate):
         """How much a step shrinks distances on the loss of the least curvature, rounded up."""
         return self.step_size * self.loss.strong_convexity * (1 + 2 * UNIT)
 
+    def path(self, moved: Sequence[float], contributions: Array, source: Source) -> list[Array]:
+        """Where simulated runs are after each step: see `simulate`.
+
+        The loss is a quadratic of the stated curvature, and step t moves its linear term by moved[t] times what the
+        record contributes.
+        """
+        places = [np.zeros(len(contributions))]
+        for shift in moved:
+            gradient = self.loss.strong_convexity * places[-1] - contributions * shift
+            noise = self.noise * normal(source, len(contributions))
+            places.append(places[-1] - self.step_size * (gradient + noise))
+        return places[1:]
+
 
 @dataclass(frozen=True, kw_only=True)
 class NoisyGradientDescent(GradientDescent):
@@ -130,14 +150,14 @@ class NoisyGradientDescent(GradientDescent):
         if self.diameter < math.inf:
             far = self.diameter / (self.step_size * self.noise)
             high = last_iterate.projected_mu(self.gap, self.iterations, self._ratio, far)
-            return 0.0, high * (1 + last_iterate.ROUNDING)
+            return 0.0, high * (1 + last_iterate.MU_ROUNDING)
         low = last_iterate.linear_descent_mu(self.curved, 1, self.iterations, self._ratio)
         high = last_iterate.full_batch_mu(self.gap, self.iterations, self._ratio)
-        return low * (1 - last_iterate.ROUNDING), high * (1 + last_iterate.ROUNDING)
+        return low * (1 - last_iterate.MU_ROUNDING), high * (1 + last_iterate.MU_ROUNDING)
 
     @property
-    def populations(self) -> frozenset[int]:
-        return frozenset([self.records])
+    def scope(self) -> Scope:
+        return Scope(populations=frozenset([self.records]))
 
     def composed_mu(self) -> float:
         return self._ratio * math.sqrt(self.iterations)
@@ -151,11 +171,21 @@ class NoisyGradientDescent(GradientDescent):
     def derivation(self) -> Step:
         return Step(str(self), THEOREM, f"{self.loss.words}; {_projection(self.diameter)}; {ONLY_LAST}")
 
+    def simulate(self, contributions: Array, source: Source) -> Array:
+        """The record takes part in every step."""
+        _refuse_projection(self, self.diameter)
+        return self.path([self.loss.moved / self.records] * self.iterations, contributions, source)[-1]
+
     def __str__(self) -> str:
         return (
             f"the last iterate of noisy gradient descent on {self.records} records: {self.iterations} steps of size "
             f"{self.step_size:g}, noise {self.noise:g} on the mean gradient"
         )
+
+
+def _refuse_projection(run: GradientDescent, diameter: float) -> None:
+    if diameter < math.inf:
+        raise NotCovered(f"{run}: runs are simulated without a projection")
 
 
 def _projection(diameter: float) -> str:
@@ -202,17 +232,13 @@ class CyclicGradientDescent(GradientDescent):
         if self.diameter < math.inf:
             far = self.diameter / (self.step_size * self.noise)
             high = min(high, last_iterate.cyclic_projected_mu(self.batches, self.epochs, self._ratio, far))
-            return 0.0, high * (1 + last_iterate.ROUNDING)
+            return 0.0, high * (1 + last_iterate.MU_ROUNDING)
         low = last_iterate.linear_descent_mu(self.curved, self.batches, self.epochs, self._ratio)
-        return low * (1 - last_iterate.ROUNDING), high * (1 + last_iterate.ROUNDING)
+        return low * (1 - last_iterate.MU_ROUNDING), high * (1 + last_iterate.MU_ROUNDING)
 
     @property
-    def populations(self) -> frozenset[int]:
-        return frozenset([self.batches * self.batch_size])
-
-    @property
-    def no_secret_sample(self) -> str:
-        return IN_ORDER
+    def scope(self) -> Scope:
+        return Scope(populations=frozenset([self.batches * self.batch_size]), no_secret_sample=IN_ORDER)
 
     def at(self, removed: int, added: int) -> Pair:
         if max(removed, added) > self.batch_size:
@@ -231,6 +257,12 @@ class CyclicGradientDescent(GradientDescent):
     def derivation(self) -> Step:
         assumed = f"{self.loss.words}; {_projection(self.diameter)}; batches are fixed without regard to the data"
         return Step(str(self), f"{THEOREM}; a record of the last batch is the worst", f"{assumed}; {ONLY_LAST}")
+
+    def simulate(self, contributions: Array, source: Source) -> Array:
+        """The record is in the last batch of every epoch."""
+        _refuse_projection(self, self.diameter)
+        epoch = [0.0] * (self.batches - 1) + [self.loss.moved / self.batch_size]
+        return self.path(epoch * self.epochs, contributions, source)[-1]
 
     def __str__(self) -> str:
         return (

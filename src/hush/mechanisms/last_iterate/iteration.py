@@ -11,18 +11,25 @@ from typing import Any
 
 import numpy as np
 
+from hush.arrays import Array
 from hush.checks import number
+from hush.curves.interval import Interval
 from hush.curves.pairs.normal import NormalPair
-from hush.curves.pairs.pair import Interval, Pair
+from hush.curves.pairs.pair import Pair
 from hush.curves.relation import Relation, checked_relation
 from hush.curves.renyi.curve import ZERO, RenyiCurve
 from hush.curves.theorems import last_iterate
 from hush.errors import InvalidParameter, NotCovered
+from hush.mechanisms.evidence import IDENTITY
 from hush.mechanisms.last_iterate.hidden_iterates import LEAST_GAIN, HiddenIterates, checkpoints
 from hush.mechanisms.leaf import Leaf
 from hush.mechanisms.leaves.stated import GaussianDP
-from hush.mechanisms.mechanism import IDENTITY, Counts, Mechanism, Step, settled
-from hush.numerics.laws.law import UNIT
+from hush.mechanisms.mechanism import Mechanism
+from hush.mechanisms.neighbours import Neighbours
+from hush.mechanisms.traits import Step
+from hush.numerics.rounding import UNIT
+from hush.randomness.float_noise import normal
+from hush.randomness.source import Source
 
 ONLY_LAST = "only the last iterate is released, and nothing that was computed on the way"
 THEOREM = (
@@ -90,28 +97,28 @@ class LastIterate(Leaf, HiddenIterates):
         return f"Gains from {self.unit} {first} on, of {self.length()}."
 
     def at(self, removed: int, added: int) -> Pair:
-        if any(max(removed, added) > records for records in self.populations):
+        if any(max(removed, added) > records for records in self.scope.populations):
             raise NotCovered(f"{self} for groups of more records than there are")
         size = self.steps(removed, added) * self.mu()[1]
         if size > LARGEST_MU:
             raise NotCovered(f"{self}: two normals at distance {size:g}; more than {LARGEST_MU:g} is not covered")
         return NormalPair.shifted(max(size, LEAST_MU)) if self.composed_mu() > 0 else IDENTITY
 
-    def curve(self, removed: Counts, added: Counts) -> RenyiCurve:
-        r, a = settled(removed), settled(added)
-        if r is None or a is None:
-            return super().curve(removed, added)
-        size = self.steps(r, a) * max(self.mu()[1], last_iterate.SMALLEST_SCALE if self.composed_mu() else 0.0)
+    def curve_of(self, neighbours: Neighbours) -> RenyiCurve | None:
+        if neighbours.settled is None:
+            return super().curve_of(neighbours)
+        largest = max(self.mu()[1], last_iterate.SMALLEST_SCALE if self.composed_mu() else 0.0)
+        size = self.steps(*neighbours.settled) * largest
         return RenyiCurve.linear(size * size / 2 * (1 + 4 * UNIT)) if size else ZERO
 
-    @property
-    def curve_beats_pair(self) -> bool:
-        return True
+    curve_says_more = True
 
-    def attained(self, removed: Counts, added: Counts, alone: bool) -> tuple[Pair, ...]:
+    def attained(self, neighbours: Neighbours, alone: bool) -> tuple[Pair, ...]:
         """Some run is that far from its neighbour; of smaller distances, and where none is known, nothing is said."""
         low = self.mu()[0]
-        return gaussian_of(low, self.relation).attained(removed, added, alone) if low >= LEAST_MU else (IDENTITY,)
+        if low < LEAST_MU:
+            return (IDENTITY,)
+        return gaussian_of(low, self.relation).evidence(neighbours).attained(alone)
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -177,6 +184,12 @@ class NoisyIteration(LastIterate):
             f"the maps differ by at most the stated sensitivities when you {self.relation.words}, contract as stated, "
             f"and have fresh Gaussian noise; {ONLY_LAST}",
         )
+
+    def simulate(self, contributions: Array, source: Source) -> Array:
+        place = np.zeros(len(contributions))
+        for moved, deviation, shrink in zip(self.sensitivities, self.deviations, self.contractions, strict=True):
+            place = shrink * place + moved * contributions + deviation * normal(source, len(contributions))
+        return place
 
     def __str__(self) -> str:
         return f"the last iterate of a contractive noisy iteration of {self.length()} steps"

@@ -6,21 +6,30 @@ import math
 from dataclasses import dataclass, field, replace
 from typing import ClassVar
 
+import numpy as np
+
+from hush.arrays import Array
 from hush.checks import count
 from hush.curves.bound import Bound
+from hush.curves.interval import Interval
 from hush.curves.pairs.normal import NormalPair
-from hush.curves.pairs.pair import Interval, Pair
+from hush.curves.pairs.pair import Pair
 from hush.curves.pairs.public_choice import Blend
 from hush.curves.relation import Relation
-from hush.curves.renyi.curve import ZERO, RenyiCurve
+from hush.curves.renyi.curve import RenyiCurve
 from hush.curves.theorems import last_iterate
 from hush.curves.theorems.random_stop import random_stop_divergence, random_stop_groups
 from hush.errors import InvalidParameter, NotCovered
+from hush.mechanisms.evidence import IDENTITY
 from hush.mechanisms.last_iterate.descent import ConvexLoss, GradientDescent, check_descent
 from hush.mechanisms.last_iterate.hidden_iterates import HiddenIterates, checkpoints
 from hush.mechanisms.last_iterate.iteration import LEAST_MU, ONLY_LAST, gaussian_of
 from hush.mechanisms.leaf import IN_ORDER, Leaf
-from hush.mechanisms.mechanism import IDENTITY, Counts, Mechanism, Step, settled
+from hush.mechanisms.mechanism import Mechanism
+from hush.mechanisms.neighbours import Neighbours
+from hush.mechanisms.traits import Scope, Step
+from hush.randomness.float_noise import uniform
+from hush.randomness.source import Source
 
 RECORD_BY_RECORD = "Feldman, Mironov, Talwar, Thakurta 2018, Thm 23 (a Gaussian pair: Bok, Su, Altschuler 2024, Sec. 3)"
 
@@ -59,14 +68,14 @@ class OnePassGradientDescent(GradientDescent):
         place = count("record_mu", 1, record=record)
         if place > self.records:
             raise InvalidParameter("record_mu", f"record <= {self.records}", record=record)
-        high = last_iterate.one_pass_mu(self.gap, self.records - place, self.ratio) * (1 + last_iterate.ROUNDING)
+        high = last_iterate.one_pass_mu(self.gap, self.records - place, self.ratio) * (1 + last_iterate.MU_ROUNDING)
         if self.loss.strong_convexity > 0 and self.loss.lipschitz < math.inf:
             return 0.0, high  # quadratics are not Lipschitz: none is known to attain it
         if not self.curved <= 1:
             return 0.0, high
         # a record of the last batch of a pass over n batches, followed by maps x -> (1 - curved) x
         low = last_iterate.linear_descent_mu(self.curved, self.records, 1, self.ratio)
-        return low * (1 - self.curved) ** (self.records - place) * (1 - last_iterate.ROUNDING), high
+        return low * (1 - self.curved) ** (self.records - place) * (1 - last_iterate.MU_ROUNDING), high
 
     def record_epsilon(self, record: int, *, delta: float) -> Bound:
         """Epsilon for one record alone. It is no guarantee for everyone: do not report it as one."""
@@ -81,12 +90,8 @@ class OnePassGradientDescent(GradientDescent):
         return self.record_mu(self.records)
 
     @property
-    def populations(self) -> frozenset[int]:
-        return frozenset([self.records])
-
-    @property
-    def no_secret_sample(self) -> str:
-        return IN_ORDER
+    def scope(self) -> Scope:
+        return Scope(populations=frozenset([self.records]), no_secret_sample=IN_ORDER)
 
     def composed_mu(self) -> float:
         return self.ratio
@@ -121,6 +126,10 @@ class OnePassGradientDescent(GradientDescent):
         assumed = f"{self.loss.words}; the order of the records and the start do not depend on the data; {ONLY_LAST}"
         return Step(str(self), f"{RECORD_BY_RECORD}; for everyone the last record counts, which gains nothing", assumed)
 
+    def simulate(self, contributions: Array, source: Source) -> Array:
+        """The record is the last one, which no later noise hides."""
+        return self.path([0.0] * (self.records - 1) + [self.loss.moved], contributions, source)[-1]
+
     def __str__(self) -> str:
         return (
             f"the last iterate of one noisy pass over {self.records} records, one a step of size {self.step_size:g}, "
@@ -143,6 +152,7 @@ class RandomStop(Leaf, HiddenIterates):
     unit: ClassVar[str] = "records"
     run: OnePassGradientDescent
     relation: Relation = field(init=False, default=Relation.REPLACE)
+    word: ClassVar[str] = ""  # no expression makes the run that it would follow
 
     def __post_init__(self) -> None:
         if not isinstance(self.run, OnePassGradientDescent):
@@ -153,34 +163,25 @@ class RandomStop(Leaf, HiddenIterates):
             raise NotCovered(f"{self}, for groups: covered for one record replaced")
 
     @property
-    def populations(self) -> frozenset[int]:
-        return self.run.populations
-
-    @property
-    def no_secret_sample(self) -> str:
-        return self.run.no_secret_sample
+    def scope(self) -> Scope:
+        return self.run.scope
 
     def at(self, removed: int, added: int) -> Pair:
         self._single(removed, added)
         groups = random_stop_groups(self.run.gap, self.run.records, self.run.ratio)
-        slack = 1 + last_iterate.ROUNDING
+        slack = 1 + last_iterate.MU_ROUNDING
         return Blend.of((NormalPair.shifted(max(mu * slack, LEAST_MU)), weight) for mu, weight in groups)
 
-    def curve(self, removed: Counts, added: Counts) -> RenyiCurve:
-        r, a = settled(removed), settled(added)
-        if r is None or a is None:
-            return super().curve(removed, added)
-        self._single(r, a)
-        if not r and not a:
-            return ZERO
+    def curve_of(self, neighbours: Neighbours) -> RenyiCurve | None:
+        if neighbours.settled is None:
+            return super().curve_of(neighbours)
+        self._single(*neighbours.settled)
         run = self.run
         return RenyiCurve.each(lambda order: random_stop_divergence(order, run.gap, run.records, run.ratio))
 
-    @property
-    def curve_beats_pair(self) -> bool:
-        return True
+    curve_says_more = True
 
-    def attained(self, removed: Counts, added: Counts, alone: bool) -> tuple[Pair, ...]:
+    def attained(self, neighbours: Neighbours, alone: bool) -> tuple[Pair, ...]:  # noqa: ARG002
         """None is known: the average is over stops, and a run that is worst for each of them need not exist."""
         return (IDENTITY,)
 
@@ -208,6 +209,13 @@ class RandomStop(Leaf, HiddenIterates):
             "the number of steps is uniform on 1 to n and does not depend on the data",
             (self.run.derivation(),),
         )
+
+    def simulate(self, contributions: Array, source: Source) -> Array:
+        """The record is the first one, which every run sees; the stop is published."""
+        moved = [self.run.loss.moved] + [0.0] * (self.run.records - 1)
+        places = np.array(self.run.path(moved, contributions, source))
+        stops = np.minimum((uniform(source, len(contributions)) * len(places)).astype(int), len(places) - 1)
+        return np.column_stack([stops, places[stops, np.arange(len(contributions))]])
 
     def __str__(self) -> str:
         return f"{self.run}, ended at random"

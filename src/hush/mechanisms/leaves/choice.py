@@ -7,21 +7,32 @@ from abc import abstractmethod
 from dataclasses import dataclass
 from typing import ClassVar
 
+import numpy as np
+from scipy import special
+
+from hush.arrays import Array
 from hush.checks import count, number
 from hush.curves.pairs.finite import FinitePair, stated_points
 from hush.curves.pairs.pair import Pair
 from hush.curves.pairs.segment import SegmentPair
 from hush.curves.relation import Relation, checked_relation
-from hush.curves.renyi.curve import ZERO, RenyiCurve
+from hush.curves.renyi.curve import RenyiCurve
 from hush.curves.renyi.families import bounded_range
 from hush.curves.renyi.sampling import poisson_sample
 from hush.errors import InvalidParameter, NotCovered
 from hush.mechanisms.leaf import Leaf
 from hush.mechanisms.leaves.stated import PureDP
-from hush.mechanisms.mechanism import Counts, Step, against_nothing, one_replaced, settled
+from hush.mechanisms.mechanism import against_nothing
+from hush.mechanisms.neighbours import Neighbours, settled
+from hush.mechanisms.stated_epsilon import EpsilonField
+from hush.mechanisms.traits import Step
+from hush.randomness.float_noise import responses, uniform
+from hush.randomness.source import Source
+
+EPSILON = EpsilonField(0, 500, low_open=True)
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, kw_only=True)
 class RandomizedResponse(Leaf):
     """k-ary randomized response: the true answer with probability e^eps/(e^eps + k - 1), any other alike.
 
@@ -32,8 +43,8 @@ class RandomizedResponse(Leaf):
     1.0
     """
 
-    epsilon_: float
-    choices: int
+    epsilon: EpsilonField = EPSILON  # pyright: ignore[reportIncompatibleMethodOverride]
+    choices: int = 2
     relation: Relation
     attains_curve: ClassVar[bool] = True
     mirrored: ClassVar[bool] = True
@@ -67,18 +78,14 @@ class RandomizedResponse(Leaf):
                 high_open=True,
                 truth_probability=truth_probability,
             )
-            value = math.log(truth / (1 - truth)) + math.log(choices - 1)
-        else:
-            value = number(who, "0 < epsilon <= 500", 0.0, 500.0, low_open=True, epsilon=epsilon)
-        object.__setattr__(self, "epsilon_", value)
+            epsilon = math.log(truth / (1 - truth)) + math.log(choices - 1)
+        object.__setattr__(self, "epsilon", epsilon)
         object.__setattr__(self, "choices", choices)
         object.__setattr__(self, "relation", relation)
 
     def at(self, removed: int, added: int) -> Pair:
         """Answers other than the two true ones are alike under both, at loss 0."""
-        import numpy as np
-
-        e = self.epsilon_
+        e = float(self.epsilon)
         total = 1 + (self.choices - 1) * math.exp(-e)
         high, low = 1 / total, math.exp(-e) / total
         rest = (self.choices - 2) * low
@@ -86,12 +93,12 @@ class RandomizedResponse(Leaf):
             return FinitePair(np.array([-e, e]), np.array([low, high]), lattice=2 * e)
         return FinitePair(np.array([-e, 0.0, e]), np.array([low, rest, high]), lattice=e)
 
-    def mixture(self, removed: Counts, added: Counts) -> Pair:
-        if settled(added) == 0:
-            return self.at(1, 0).mix(sum(removed[1:]))
-        if settled(removed) == 0:
-            return self.at(0, 1).swap().mix(sum(added[1:])).swap()
-        return super().mixture(removed, added)
+    def mixture(self, neighbours: Neighbours) -> Pair:
+        if settled(neighbours.added) == 0:
+            return self.at(1, 0).mix(sum(neighbours.removed[1:]))
+        if settled(neighbours.removed) == 0:
+            return self.at(0, 1).swap().mix(sum(neighbours.added[1:])).swap()
+        return super().mixture(neighbours)
 
     def derivation(self) -> Step:
         return Step(
@@ -100,8 +107,12 @@ class RandomizedResponse(Leaf):
             f"one answer, which may change at will when you {self.relation.words}",
         )
 
+    def simulate(self, contributions: Array, source: Source) -> Array:
+        own = 1 / (1 + (self.choices - 1) * math.exp(-self.epsilon))
+        return responses(source, (contributions > 0).astype(int), self.choices, own)
+
     def __str__(self) -> str:
-        return f"randomized response among {self.choices} with epsilon {self.epsilon_:g}"
+        return f"randomized response among {self.choices} with epsilon {self.epsilon:g}"
 
 
 class BoundedRange(Leaf):
@@ -112,46 +123,42 @@ class BoundedRange(Leaf):
 
     @property
     @abstractmethod
-    def range_(self) -> float:
+    def loss_range(self) -> float:
         """The range of the loss when one record changes."""
 
     def at(self, removed: int, added: int) -> Pair:
-        range_ = self.steps(removed, added) * self.range_
-        if range_ > 500:
-            raise NotCovered(f"{self}: a range of {range_:g} is beyond 500")
-        return SegmentPair.bounded_range(range_)
+        loss_range = self.steps(removed, added) * self.loss_range
+        if loss_range > 500:
+            raise NotCovered(f"{self}: a range of {loss_range:g} is beyond 500")
+        return SegmentPair.bounded_range(loss_range)
 
-    def mixture(self, removed: Counts, added: Counts) -> Pair:
+    def mixture(self, neighbours: Neighbours) -> Pair:
         """Of a sampled group, what pure DP says: a loss of this range is never beyond it."""
-        if one_replaced(removed, added):
-            return super().mixture(removed, added)
-        return PureDP(epsilon=self.range_, relation=self.relation).mixture(removed, added)
+        if neighbours.exchanged is not None:
+            return super().mixture(neighbours)
+        return PureDP(epsilon=self.loss_range, relation=self.relation).mixture(neighbours)
 
-    @property
-    def curve_beats_pair(self) -> bool:
-        return True
+    curve_says_more = True
 
-    def attained(self, removed: Counts, added: Counts, alone: bool) -> tuple[Pair, ...]:
+    def attained(self, neighbours: Neighbours, alone: bool) -> tuple[Pair, ...] | None:
         """Each point of the envelope is attained; composed, randomized response of half the epsilon has this range."""
-        if one_replaced(removed, added):
-            return against_nothing(self, removed[1], alone)
-        if None in (settled(removed), settled(added)) and max(len(removed), len(added)) > 2:
+        if neighbours.exchanged is not None:
+            return against_nothing(self, neighbours.exchanged, alone)
+        if neighbours.settled is None and neighbours.most > 1:
             return ()  # of a sampled group only a bound is known
         if alone:
-            return (self.pair(removed, added),)
-        r, a = settled(removed), settled(added)
-        if r is None or a is None:
-            return (PureDP(epsilon=self.range_ / 2, relation=self.relation).pair(removed, added),)
-        return (stated_points([self.steps(r, a) * self.range_ / 2], [0.0]),)  # log-odds of two answers add up
+            return None
+        if neighbours.settled is None:
+            return (PureDP(epsilon=self.loss_range / 2, relation=self.relation).evidence(neighbours).pair,)
+        # log-odds of two answers add up
+        return (stated_points([self.steps(*neighbours.settled) * self.loss_range / 2], [0.0]),)
 
-    def curve(self, removed: Counts, added: Counts) -> RenyiCurve:
-        r, a = settled(removed), settled(added)
-        if r is not None and a is not None:
-            return bounded_range(self.steps(r, a) * self.range_) if r or a else ZERO
-        for counts, other in ((removed, a), (added, r)):
-            if other == 0 and len(counts) == 2 and self.relation is Relation.ADD_REMOVE:
-                return poisson_sample(bounded_range(self.range_), counts[1])
-        return super().curve(removed, added)
+    def curve_of(self, neighbours: Neighbours) -> RenyiCurve | None:
+        if neighbours.settled is not None:
+            return bounded_range(self.steps(*neighbours.settled) * self.loss_range)
+        if neighbours.sampled is not None and self.relation is Relation.ADD_REMOVE:
+            return poisson_sample(bounded_range(self.loss_range), neighbours.sampled)
+        return super().curve_of(neighbours)
 
 
 @dataclass(frozen=True)
@@ -162,18 +169,15 @@ class Exponential(BoundedRange):
     36.36...
     """
 
-    epsilon_: float
-    relation: Relation
+    epsilon: EpsilonField = EPSILON  # pyright: ignore[reportIncompatibleMethodOverride]
+    relation: Relation = Relation.ADD_REMOVE
 
-    def __init__(self, epsilon: float, relation: Relation = Relation.ADD_REMOVE) -> None:
-        value = number("Exponential", "0 < epsilon <= 500", 0.0, 500.0, low_open=True, epsilon=epsilon)
-        checked_relation("Exponential", relation)
-        object.__setattr__(self, "epsilon_", value)
-        object.__setattr__(self, "relation", relation)
+    def __post_init__(self) -> None:
+        checked_relation("Exponential", self.relation)
 
     @property
-    def range_(self) -> float:
-        return self.epsilon_
+    def loss_range(self) -> float:
+        return float(self.epsilon)
 
     def derivation(self) -> Step:
         return Step(
@@ -182,8 +186,13 @@ class Exponential(BoundedRange):
             f"utility sensitivity 1 when you {self.relation.words}, weights exp(epsilon * utility / 2)",
         )
 
+    def simulate(self, contributions: Array, source: Source) -> Array:
+        """Two options, the record being for the one and against the other."""
+        chance = special.expit(self.epsilon * (contributions - 0.5))
+        return (uniform(source, len(contributions)) < chance).astype(int)
+
     def __str__(self) -> str:
-        return f"exponential mechanism with epsilon {self.epsilon_:g}"
+        return f"exponential mechanism with epsilon {self.epsilon:g}"
 
 
 @dataclass(frozen=True)
@@ -200,6 +209,7 @@ class ReportNoisyMax(BoundedRange):
     scale: float
     monotone: bool = False
     relation: Relation = Relation.ADD_REMOVE
+    word: ClassVar[str] = "noisy-max"
 
     def __post_init__(self) -> None:
         rule = "0.004 <= scale <= 1e9"
@@ -211,7 +221,7 @@ class ReportNoisyMax(BoundedRange):
             raise InvalidParameter("ReportNoisyMax", "monotone only under ADD_REMOVE", monotone=self.monotone)
 
     @property
-    def range_(self) -> float:
+    def loss_range(self) -> float:
         return (1 if self.monotone else 2) / self.scale
 
     def derivation(self) -> Step:
@@ -221,6 +231,12 @@ class ReportNoisyMax(BoundedRange):
             "Gumbel noise makes it the exponential mechanism; bounded range: Dong, Durfee, Rogers 2020, Lemma 3.1",
             f"score sensitivity 1 when you {self.relation.words}; {moves}; only the index is released",
         )
+
+    def simulate(self, contributions: Array, source: Source) -> Array:
+        """Two scores, of which the record raises one and, where it may, lowers the other."""
+        gumbel = -self.scale * np.log(-np.log(uniform(source, 2, len(contributions))))
+        against = 0.0 if self.monotone else contributions
+        return (gumbel[0] + contributions > gumbel[1] - against).astype(int)
 
     def __str__(self) -> str:
         return f"report noisy max with Gumbel noise of scale {self.scale:g}"

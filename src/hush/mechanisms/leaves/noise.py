@@ -3,11 +3,12 @@
 from __future__ import annotations
 
 import math
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import ClassVar
 
 import numpy as np
 
+from hush.arrays import Array
 from hush.checks import count, number
 from hush.curves.pairs.finite import FinitePair
 from hush.curves.pairs.normal import NormalPair
@@ -17,17 +18,21 @@ from hush.curves.relation import Relation, checked_relation
 from hush.curves.theorems.allocation import AllocationPair
 from hush.errors import InvalidParameter, NotCovered
 from hush.mechanisms.leaf import Leaf
-from hush.mechanisms.mechanism import Counts, Step, settled
+from hush.mechanisms.neighbours import Counts, Neighbours
+from hush.mechanisms.traits import Special, Step
+from hush.randomness.float_noise import from_masses, laplace, normal, uniform
+from hush.randomness.source import Source
 
 
-def _sides(leaf: Leaf, removed: Counts, added: Counts, unit: float) -> tuple[dict[float, float], dict[float, float]]:
+def _sides(leaf: Leaf, neighbours: Neighbours, unit: float) -> tuple[dict[float, float], dict[float, float]]:
     """Weights of the shifts under P (removed records push up) and under Q (added records push down)."""
     if leaf.relation is Relation.REPLACE:
         raise NotCovered(
             f"{leaf}, sensitivity stated for replace-one, on a sample: where the sum lies without the record is not "
             "known. State the noise under ADD_REMOVE (each record's norm) and write .under(Relation.REPLACE)"
         )
-    return {unit * k: w for k, w in enumerate(removed) if w > 0}, {-unit * k: w for k, w in enumerate(added) if w > 0}
+    up, down = enumerate(neighbours.removed), enumerate(neighbours.added)
+    return {unit * k: w for k, w in up if w > 0}, {-unit * k: w for k, w in down if w > 0}
 
 
 @dataclass(frozen=True)
@@ -54,17 +59,20 @@ class Gaussian(Leaf):
     def at(self, removed: int, added: int) -> Pair:
         return NormalPair.shifted(self.steps(removed, added) / self.noise_multiplier)
 
-    def mixture(self, removed: Counts, added: Counts) -> Pair:
-        above, below = _sides(self, removed, added, 1 / self.noise_multiplier)
+    def mixture(self, neighbours: Neighbours) -> Pair:
+        above, below = _sides(self, neighbours, 1 / self.noise_multiplier)
         return NormalPair(tuple(sorted(above.items())), tuple(sorted(below.items())))
 
-    def copies(self, counts: Counts) -> Pair:
+    @property
+    def special(self) -> Special:
+        allocated = self._allocated if self.relation is Relation.ADD_REMOVE else None
+        return replace(super().special, copies=self._copies, allocated=allocated)
+
+    def _copies(self, counts: Counts) -> Pair:
         unit = self.steps(1, 1) / self.noise_multiplier
         return NormalPair(tuple((unit * k, weight) for k, weight in enumerate(counts) if weight > 0), ((0.0, 1.0),))
 
-    def allocated(self, steps: int) -> Pair:
-        if self.relation is Relation.REPLACE:
-            return super().allocated(steps)
+    def _allocated(self, steps: int) -> Pair:
         return AllocationPair(1 / self.noise_multiplier, steps)
 
     def derivation(self) -> Step:
@@ -73,6 +81,9 @@ class Gaussian(Leaf):
             "dominated by N(1/σ, 1) against N(0, 1): Balle, Wang 2018, Thm 8; Dong, Roth, Su 2022, Thm 2.7",
             f"L2 sensitivity 1 when you {self.relation.words}",
         )
+
+    def simulate(self, contributions: Array, source: Source) -> Array:
+        return contributions + self.noise_multiplier * normal(source, len(contributions))
 
     def __str__(self) -> str:
         return f"Gaussian noise of multiplier {self.noise_multiplier:g}"
@@ -101,23 +112,23 @@ class Laplace(Leaf):
             raise NotCovered(f"{self} at {distance:g} times its scale: more than 500 is not covered")
         return SegmentPair.laplace(distance)
 
-    def mixture(self, removed: Counts, added: Counts) -> Pair:
+    def mixture(self, neighbours: Neighbours) -> Pair:
         """Above that of discrete noise of the same scale on a fine lattice, for records that only leave or only come.
 
         An exponential variable is a geometric one plus an independent rest below one step; so Laplace noise is discrete
         Laplace noise plus an independent rest, for all whole shifts at once.
         """
-        if self.relation is Relation.REPLACE or 0 not in (settled(removed), settled(added)):
-            return super().mixture(removed, added)
+        if self.relation is Relation.REPLACE or not neighbours.one_way:
+            return super().mixture(neighbours)
         fine = 2 ** max(0, min(12, math.ceil(math.log2(512 / self.scale))))
         if self.scale * fine > 1e6:
             raise NotCovered(f"{self} on a sample, for groups: covered up to a scale of a million")
-        return DiscreteLaplace(self.scale * fine, fine).mixture(removed, added)
+        return DiscreteLaplace(self.scale * fine, fine).mixture(neighbours)
 
-    def attained(self, removed: Counts, added: Counts, alone: bool) -> tuple[Pair, ...]:
+    def attained(self, neighbours: Neighbours, alone: bool) -> tuple[Pair, ...] | None:
         """The lattice of a group's mixture is a bound only."""
-        unsettled = None in (settled(removed), settled(added))
-        return () if unsettled and max(len(removed), len(added)) > 2 else super().attained(removed, added, alone)
+        unsettled = neighbours.settled is None
+        return () if unsettled and neighbours.most > 1 else super().attained(neighbours, alone)
 
     def derivation(self) -> Step:
         return Step(
@@ -125,6 +136,9 @@ class Laplace(Leaf):
             "dominated by the one-dimensional shift: Dwork et al. 2006; Zhu, Dong, Wang 2022, Prop. 9",
             f"L1 sensitivity 1 when you {self.relation.words}",
         )
+
+    def simulate(self, contributions: Array, source: Source) -> Array:
+        return contributions + self.scale * laplace(source, len(contributions))
 
     def __str__(self) -> str:
         return f"Laplace noise of scale {self.scale:g}"
@@ -158,8 +172,8 @@ class DiscreteGaussian(Leaf):
     def at(self, removed: int, added: int) -> Pair:
         return NormalPair.shifted(self.steps(removed, added) * self.sensitivity / self.sigma, 1 / self.sigma)
 
-    def mixture(self, removed: Counts, added: Counts) -> Pair:
-        above, below = _sides(self, removed, added, self.sensitivity / self.sigma)
+    def mixture(self, neighbours: Neighbours) -> Pair:
+        above, below = _sides(self, neighbours, self.sensitivity / self.sigma)
         return NormalPair(tuple(sorted(above.items())), tuple(sorted(below.items())), 1 / self.sigma)
 
     def derivation(self) -> Step:
@@ -168,6 +182,12 @@ class DiscreteGaussian(Leaf):
             "the exact pair of two shifted discrete Gaussians: Canonne, Kamath, Steinke 2020, Thm 7",
             f"one integer that moves by at most {self.sensitivity} when you {self.relation.words}",
         )
+
+    def simulate(self, contributions: Array, source: Source) -> Array:
+        reach = math.ceil(12 * self.sigma) + 12
+        values = np.arange(-reach, reach + 1)
+        masses = np.exp(-0.5 * (values / self.sigma) ** 2)
+        return contributions * self.sensitivity + from_masses(source, values, masses, len(contributions))
 
     def __str__(self) -> str:
         return f"discrete Gaussian noise of sigma {self.sigma:g} on an integer of sensitivity {self.sensitivity}"
@@ -219,8 +239,8 @@ class DiscreteLaplace(Leaf):
             mass += weight * part
         return mass
 
-    def mixture(self, removed: Counts, added: Counts) -> Pair:
-        up, down = _sides(self, removed, added, self.sensitivity)
+    def mixture(self, neighbours: Neighbours) -> Pair:
+        up, down = _sides(self, neighbours, self.sensitivity)
         above, below = ({round(shift): w for shift, w in side.items()} for side in (up, down))
         x = self._classes([*above, *below])
         return FinitePair.of(self._masses(above, x), self._masses(below, x))
@@ -231,6 +251,10 @@ class DiscreteLaplace(Leaf):
             "the exact pair of two shifted geometric laws: Ghosh, Roughgarden, Sundararajan 2012",
             f"one integer that moves by at most {self.sensitivity} when you {self.relation.words}",
         )
+
+    def simulate(self, contributions: Array, source: Source) -> Array:
+        up, down = np.floor(-np.log(uniform(source, 2, len(contributions))) * self.scale)
+        return contributions * self.sensitivity + up - down
 
     def __str__(self) -> str:
         return f"discrete Laplace noise of scale {self.scale:g} on an integer of sensitivity {self.sensitivity}"

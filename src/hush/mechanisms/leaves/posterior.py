@@ -8,6 +8,7 @@ from dataclasses import dataclass, field
 from typing import ClassVar
 
 import numpy as np
+from scipy import special
 
 from hush.arrays import Array
 from hush.checks import count, number, positive
@@ -20,7 +21,10 @@ from hush.curves.renyi.families import log_beta
 from hush.errors import InvalidParameter, NotCovered
 from hush.mechanisms.leaf import Leaf
 from hush.mechanisms.leaves.stated import CurveLeaf, RenyiDP
-from hush.mechanisms.mechanism import Mechanism, Step
+from hush.mechanisms.mechanism import Mechanism
+from hush.mechanisms.traits import Scope, Step
+from hush.randomness.float_noise import normal, uniform
+from hush.randomness.source import Source
 
 FAMILY = "the divergence of two members of an exponential family: Geumlek, Song, Chaudhuri 2017, Prop. 4"
 
@@ -79,8 +83,8 @@ class BetaPosterior(CurveLeaf):
             object.__setattr__(self, name, number("BetaPosterior", rule, 1e-3, 1e6, **{name: getattr(self, name)}))
 
     @property
-    def populations(self) -> frozenset[int]:
-        return frozenset([self.flips])
+    def scope(self) -> Scope:
+        return Scope(populations=frozenset([self.flips]))
 
     def curve_at(self, steps: int) -> RenyiCurve:
         if steps > 1:
@@ -101,6 +105,12 @@ class BetaPosterior(CurveLeaf):
         return Step(
             str(self), FAMILY, "the number of flips is public, and one draw is released when you replace a flip"
         )
+
+    def simulate(self, contributions: Array, source: Source) -> Array:
+        """All flips but one are tails."""
+        heads = self.heads + contributions
+        tails = self.tails + self.flips - contributions
+        return special.betaincinv(heads, tails, uniform(source, len(contributions)))
 
     def __str__(self) -> str:
         return f"a posterior draw of a coin's bias after {self.flips} flips, prior Beta({self.heads:g}, {self.tails:g})"
@@ -148,8 +158,8 @@ class GaussianPosterior(Leaf):
         return self.data_range / (self.noise_variance * math.sqrt(precision))
 
     @property
-    def populations(self) -> frozenset[int]:
-        return frozenset([self.records])
+    def scope(self) -> Scope:
+        return Scope(populations=frozenset([self.records]))
 
     def at(self, removed: int, added: int) -> Pair:
         return NormalPair.shifted(self.steps(removed, added) * self.distance)
@@ -160,6 +170,9 @@ class GaussianPosterior(Leaf):
             FAMILY + "; here two normals of one deviation",
             "the number of values is public, and one draw is released when you replace a value",
         )
+
+    def simulate(self, contributions: Array, source: Source) -> Array:
+        return self.distance * contributions + normal(source, len(contributions))
 
     def __str__(self) -> str:
         return f"a posterior draw of a normal mean after {self.records} values of range {self.data_range:g}"

@@ -8,20 +8,24 @@ from typing import ClassVar
 
 import numpy as np
 from numpy.lib.stride_tricks import sliding_window_view
+from scipy import special
 
 from hush.arrays import Array
 from hush.checks import count, number
 from hush.curves.pairs.finite import FinitePair
 from hush.curves.pairs.pair import Pair
 from hush.curves.relation import Relation, checked_relation
-from hush.curves.renyi.curve import ZERO, RenyiCurve
+from hush.curves.renyi.curve import RenyiCurve
 from hush.curves.renyi.families import finite, skellam_vector
 from hush.curves.renyi.sampling import poisson_sample
 from hush.errors import InvalidParameter, NotCovered
 from hush.mechanisms.leaf import Leaf
-from hush.mechanisms.mechanism import Counts, Step, settled
+from hush.mechanisms.neighbours import Neighbours
+from hush.mechanisms.traits import Step
 from hush.numerics.special.skellam_law import log_masses, log_ratios
 from hush.numerics.work import remembered, room
+from hush.randomness.float_noise import from_masses
+from hush.randomness.source import Source
 
 CUT = 1e-290
 """Mass beyond the table is charged as if it revealed everything; deltas as small as this get no lower bound."""
@@ -62,16 +66,12 @@ class Skellam(Leaf):
         kept = mass > 1e-4 * CUT
         return FinitePair(loss[kept], mass[kept], CUT, CUT, blur=1e-13, cut=True)
 
-    def curve(self, removed: Counts, added: Counts) -> RenyiCurve:
+    def curve_of(self, neighbours: Neighbours) -> RenyiCurve:
         """The sum at each order; samples by the theorem for mirror images: the pair ends where high orders go."""
-        r, a = settled(removed), settled(added)
-        if r == a == 0:
-            return ZERO
-        if r is not None and a is not None:
-            return _curve(self.variance, self._shift(r, a))
-        for counts, other in ((removed, a), (added, r)):
-            if other == 0 and len(counts) == 2 and self.relation is Relation.ADD_REMOVE:
-                return poisson_sample(_curve(self.variance, self.sensitivity), counts[1])
+        if neighbours.settled is not None:
+            return _curve(self.variance, self._shift(*neighbours.settled))
+        if neighbours.sampled is not None and self.relation is Relation.ADD_REMOVE:
+            return poisson_sample(_curve(self.variance, self.sensitivity), neighbours.sampled)
         raise NotCovered(f"{self} sampled with several records changed, or replaced: no Rényi bound is known")
 
     def _shift(self, removed: int, added: int) -> int:
@@ -87,6 +87,12 @@ class Skellam(Leaf):
             "Kairouz, Liu 2021, Thm 3.5",
             f"one integer that moves by at most {self.sensitivity} when you {self.relation.words}",
         )
+
+    def simulate(self, contributions: Array, source: Source) -> Array:
+        reach = math.ceil(12 * math.sqrt(self.variance)) + 30
+        values = np.arange(-reach, reach + 1)
+        masses = special.ive(np.abs(values), self.variance)
+        return contributions * self.sensitivity + from_masses(source, values, masses, len(contributions))
 
     def __str__(self) -> str:
         return f"Skellam noise of variance {self.variance:g} on an integer of sensitivity {self.sensitivity}"

@@ -6,31 +6,28 @@ import math
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
 from functools import cached_property
+from typing import ClassVar
 
 import numpy as np
 
 from hush.checks import couples, listed, number, positive
-from hush.curves.pairs.envelope import Largest
 from hush.curves.pairs.finite import FinitePair
 from hush.curves.pairs.normal import NormalPair
 from hush.curves.pairs.pair import Pair
+from hush.curves.pairs.pointwise import Largest
 from hush.curves.relation import Relation, checked_relation
-from hush.curves.renyi.curve import ZERO, RenyiCurve
+from hush.curves.renyi.curve import RenyiCurve
 from hush.curves.renyi.sampling import poisson_sample
 from hush.errors import InvalidParameter, NotCovered
 from hush.mechanisms.leaf import Leaf
 from hush.mechanisms.leaves.stated_points import Points, Promised
-from hush.mechanisms.mechanism import Counts, Mechanism, Step, settled
+from hush.mechanisms.mechanism import Mechanism
+from hush.mechanisms.neighbours import Neighbours
+from hush.mechanisms.stated_epsilon import EpsilonField
+from hush.mechanisms.traits import Step
 
 AS_STATED = "the stated guarantee holds"
-
-
-def _epsilon(who: str, value: object) -> float:
-    return number(who, "0 <= epsilon <= 500", 0.0, 500.0, epsilon=value)
-
-
-def _delta(value: object) -> float:
-    return number("ApproxDP", "0 <= delta <= 1", 0.0, 1.0, delta=value)
+EPSILON = EpsilonField(0, 500)
 
 
 @dataclass(frozen=True)
@@ -41,18 +38,17 @@ class PureDP(Promised):
     4.30679...
     """
 
-    epsilon_: float
-    relation: Relation
-    reason: str = field(default=AS_STATED, compare=False, repr=False)
+    epsilon: EpsilonField = EPSILON  # pyright: ignore[reportIncompatibleMethodOverride]
+    relation: Relation = Relation.ADD_REMOVE
+    reason: str = field(default=AS_STATED, compare=False, repr=False, kw_only=True)
     """Why it holds, in words, for `explain`; it is not kept in JSON."""
+    word: ClassVar[str] = "pure"
 
-    def __init__(self, epsilon: float, relation: Relation = Relation.ADD_REMOVE, *, reason: str = AS_STATED) -> None:
-        object.__setattr__(self, "epsilon_", _epsilon("PureDP", epsilon))
-        object.__setattr__(self, "relation", checked_relation("PureDP", relation))
-        object.__setattr__(self, "reason", reason)
+    def __post_init__(self) -> None:
+        checked_relation("PureDP", self.relation)
 
     def promises(self) -> Points:
-        return ((self.epsilon_, 0.0),)
+        return ((float(self.epsilon), 0.0),)
 
     def derivation(self) -> Step:
         return Step(
@@ -62,8 +58,12 @@ class PureDP(Promised):
             self.reason,
         )
 
+    @property
+    def stated_delta(self) -> float | None:
+        return 0.0
+
     def __str__(self) -> str:
-        return f"a stated guarantee of {self.epsilon_:g}-DP"
+        return f"a stated guarantee of {self.epsilon:g}-DP"
 
 
 @dataclass(frozen=True)
@@ -74,10 +74,11 @@ class ApproxDP(Promised):
     13.977...
     """
 
-    points: tuple[tuple[float, float], ...]
-    relation: Relation
+    points: Points = field(metadata={"words": "EPSILON DELTA"})
+    relation: Relation = Relation.ADD_REMOVE
     reason: str = field(default=AS_STATED, compare=False, repr=False)
     """Why it holds, in words, for `explain`; it is not kept in JSON."""
+    word: ClassVar[str] = "approx"
 
     def __init__(
         self,
@@ -95,8 +96,14 @@ class ApproxDP(Promised):
             raise InvalidParameter("ApproxDP", "either epsilon and delta or points", epsilon=epsilon, delta=delta)
         if not len(given):
             raise InvalidParameter("ApproxDP", "at least one point", points=points)
-        checked = sorted({(_epsilon("ApproxDP", e), _delta(d)) for e, d in given})
-        object.__setattr__(self, "points", tuple(checked))
+        checked = {
+            (
+                EPSILON.checked("ApproxDP", e),
+                number("ApproxDP", "0 <= delta <= 1", 0.0, 1.0, delta=d),
+            )
+            for e, d in given
+        }
+        object.__setattr__(self, "points", tuple(sorted(checked)))
         object.__setattr__(self, "relation", checked_relation("ApproxDP", relation))
 
     def promises(self) -> Points:
@@ -108,6 +115,10 @@ class ApproxDP(Promised):
             "the worst pair that meets it: Kairouz, Oh, Viswanath 2015; Dong, Roth, Su 2022, Prop. 2.3, groups 2.14",
             self.reason,
         )
+
+    @property
+    def stated_delta(self) -> float | None:
+        return self.points[0][1] if len(self.points) == 1 else None
 
     def __str__(self) -> str:
         if len(self.points) == 1:
@@ -125,6 +136,7 @@ class GaussianDP(Leaf):
 
     mu: float
     relation: Relation = Relation.ADD_REMOVE
+    word: ClassVar[str] = "gdp"
 
     def __post_init__(self) -> None:
         object.__setattr__(self, "mu", number("GaussianDP", "1e-9 <= mu <= 1e6", 1e-9, 1e6, mu=self.mu))
@@ -140,6 +152,10 @@ class GaussianDP(Leaf):
             AS_STATED,
         )
 
+    @property
+    def stated_mu(self) -> float | None:
+        return self.mu
+
     def __str__(self) -> str:
         return f"a stated guarantee of {self.mu:g}-GDP"
 
@@ -154,13 +170,11 @@ class CurveLeaf(Leaf):
         """The curve at so many units of distance."""
         raise NotImplementedError
 
-    def curve(self, removed: Counts, added: Counts) -> RenyiCurve:
-        r, a = settled(removed), settled(added)
-        if r is not None and a is not None:
-            return self.curve_at(self.steps(r, a)) if r or a else ZERO
-        for counts, other in ((removed, a), (added, r)):
-            if other == 0 and len(counts) == 2 and self.relation is Relation.ADD_REMOVE:
-                return poisson_sample(self.curve_at(1), counts[1])
+    def curve_of(self, neighbours: Neighbours) -> RenyiCurve:
+        if neighbours.settled is not None:
+            return self.curve_at(self.steps(*neighbours.settled))
+        if neighbours.sampled is not None and self.relation is Relation.ADD_REMOVE:
+            return poisson_sample(self.curve_at(1), neighbours.sampled)
         raise NotCovered(f"{self} sampled with several records changed, or replaced: no Rényi bound is known")
 
 
@@ -231,9 +245,10 @@ class RenyiDP(CurveLeaf):
     [0.1, 0.5]
     """
 
-    points: tuple[tuple[float, float], ...]
-    function: Callable[[float], float] | None
-    relation: Relation
+    points: Points = field(metadata={"words": "ORDER DIVERGENCE"})
+    function: Callable[[float], float] | None = None
+    relation: Relation = Relation.ADD_REMOVE
+    word: ClassVar[str] = "renyi"
 
     def __init__(
         self,

@@ -13,7 +13,7 @@ from hush.curves.renyi.convert import group_delta
 from hush.curves.theorems.groups import LARGEST_LOSS, MOST_WORK, along, work
 from hush.errors import NotCovered
 from hush.mechanisms.leaf import Leaf
-from hush.mechanisms.mechanism import Counts, exactly, one_replaced, settled
+from hush.mechanisms.neighbours import Counts, Neighbours, exactly, settled
 
 Points = tuple[tuple[float, float], ...]
 
@@ -38,16 +38,18 @@ class Promised(Leaf):
         """Whether the chain of so many records is computed; else, for many points and records, a bound will do."""
         return work(_worst(self.promises()), exactly(size)) <= MOST_WORK
 
-    def mixture(self, removed: Counts, added: Counts) -> Pair:
+    def mixture(self, neighbours: Neighbours) -> Pair:
         """A random number of records.
 
         If all leave, or all come, the chain is attained: an event that P_0 gives mass x has at most w_j g^j(x) of the
         part where j take part. Otherwise both numbers are drawn in the open, high ones together: joint convexity.
         """
-        if self.relation is Relation.REPLACE or one_replaced(removed, added):
-            return super().mixture(removed, added)
-        if not self._one_way(removed, added):
-            return Blend.of((self.pair(exactly(r), exactly(a)), weight) for r, a, weight in together(removed, added))
+        if self.relation is Relation.REPLACE or neighbours.exchanged is not None:
+            return super().mixture(neighbours)
+        removed, added = neighbours.removed, neighbours.added
+        if not neighbours.one_way:
+            drawn = together(removed, added)
+            return Blend.of((self.evidence(Neighbours.of(r, a)).pair, weight) for r, a, weight in drawn)
         counts = added if settled(removed) == 0 else removed
         worst = _worst(self.promises())
         if work(worst, counts) > MOST_WORK:
@@ -55,18 +57,13 @@ class Promised(Leaf):
         pair = along(worst, counts)
         return pair.swap() if counts is added else pair
 
-    @staticmethod
-    def _one_way(removed: Counts, added: Counts) -> bool:
-        return 0 in (settled(removed), settled(added))
-
-    def attained(self, removed: Counts, added: Counts, alone: bool) -> tuple[Pair, ...]:
+    def attained(self, neighbours: Neighbours, alone: bool) -> tuple[Pair, ...] | None:
         """The pair, but where it is a bound only: numbers drawn in the open, or a group beyond the limit of work."""
-        r, a = settled(removed), settled(added)
-        if r is not None and a is not None:
-            known = r == a == 0 or self._exact(self.steps(r, a))
+        if neighbours.settled is not None:
+            known = self._exact(self.steps(*neighbours.settled))
         else:
-            known = self._one_way(removed, added) or one_replaced(removed, added)
-        return super().attained(removed, added, alone) if known else ()
+            known = neighbours.one_way or neighbours.exchanged is not None
+        return super().attained(neighbours, alone) if known else ()
 
 
 def _worst(points: Points) -> FinitePair:

@@ -5,12 +5,12 @@ from __future__ import annotations
 import math
 from abc import abstractmethod
 from dataclasses import dataclass, field
-from typing import TYPE_CHECKING, Any, Protocol
+from typing import TYPE_CHECKING, Any, ClassVar
 
 import numpy as np
 
 from hush.arrays import Array
-from hush.checks import count, number
+from hush.checks import count
 from hush.curves.pairs.finite import FinitePair, stated_points
 from hush.curves.pairs.pair import Pair
 from hush.curves.pairs.product import Product
@@ -28,16 +28,21 @@ from hush.curves.theorems.shuffling.multiset import (
 from hush.curves.theorems.shuffling.shuffled import HoeffdingBlanket, Named
 from hush.errors import InvalidParameter
 from hush.mechanisms.leaf import Leaf
-from hush.mechanisms.mechanism import Step
+from hush.mechanisms.stated_epsilon import EpsilonField
+from hush.mechanisms.traits import Scope, Step
+from hush.randomness.draws import integers, tosses
+from hush.randomness.float_noise import responses
+from hush.randomness.source import Source, source_or_secure
 
 if TYPE_CHECKING:
     from hush.mechanisms.local.shuffled import Shuffled
 
+LOCAL_EPSILON = EpsilonField(1e-4, 30)
 
-class Source(Protocol):
-    """Uniform numbers in [0, 1): numpy's Generator will do for simulations."""
 
-    def random(self, size: tuple[int, ...]) -> Array: ...
+SURE = 1 + 2.0**-48
+"""A chance to lie is raised by this much: more than the few roundings (2^-53 each) of the float that holds it, so that
+a report never gives away more than its epsilon."""
 
 
 class LocalRandomizer(Leaf):
@@ -85,18 +90,16 @@ class LocalRandomizer(Leaf):
         return Shuffled(self, people)
 
     @property
-    def no_secret_sample(self) -> str:
-        return "its reports carry their senders' names, which show who was drawn: write .shuffled(people=...) first"
+    def scope(self) -> Scope:
+        named = "its reports carry their senders' names, which show who was drawn: write .shuffled(people=...) first"
+        return Scope(no_secret_sample=named)
 
     def at(self, removed: int, added: int) -> Pair:
         return Product.of([(self.report(), self.steps(removed, added))])
 
 
-def checked_epsilon(who: str, epsilon: object) -> float:
-    return number(who, "0.0001 <= epsilon <= 30", 1e-4, 30.0, epsilon=epsilon)
-
-
 def checked_choices(who: str, choices: Any) -> int:
+    """How many values there are, from 2 on."""
     value = count(who, 2, choices=choices)
     if value > 10**6:
         raise InvalidParameter(who, "choices <= 1000000", choices=choices)
@@ -104,16 +107,19 @@ def checked_choices(who: str, choices: Any) -> int:
 
 
 def checked_values(who: str, values: Any, choices: int) -> Array:
+    """Values 0 .. choices-1, one per person; what they are is not told, as they are people's own."""
     found = np.asarray(values)
     if found.ndim != 1 or not np.issubdtype(found.dtype, np.integer) or not np.all((found >= 0) & (found < choices)):
-        raise InvalidParameter(who, f"whole numbers from 0 to {choices - 1}, one a person", values=values)
-    return found
+        rule = f"whole numbers from 0 to {choices - 1}, one per person"
+        raise InvalidParameter(who, rule, values=f"{found.dtype}{list(found.shape)}")
+    return found.astype(np.int64)
 
 
 def checked_numbers(who: str, values: Any) -> Array:
+    """Numbers from 0 to 1, one per person; what they are is not told."""
     found = np.asarray(values, dtype=float)
     if found.ndim != 1 or not np.all((found >= 0) & (found <= 1)):
-        raise InvalidParameter(who, "numbers from 0 to 1, one a person", values=values)
+        raise InvalidParameter(who, "numbers from 0 to 1, one per person", values=f"{found.dtype}{list(found.shape)}")
     return found
 
 
@@ -125,29 +131,26 @@ class LocalDP(LocalRandomizer):
     0.05300...
     """
 
-    epsilon_: float
+    epsilon: EpsilonField = LOCAL_EPSILON  # pyright: ignore[reportIncompatibleMethodOverride]
     relation: Relation = field(init=False, default=Relation.REPLACE)
-
-    def __init__(self, epsilon: float) -> None:
-        object.__setattr__(self, "epsilon_", checked_epsilon("LocalDP", epsilon))
-        object.__setattr__(self, "relation", Relation.REPLACE)
+    word: ClassVar[str] = "local"
 
     @property
     def largest(self) -> float:
-        return self.epsilon_
+        return float(self.epsilon)
 
     def report(self) -> Pair:
-        return stated_points([self.epsilon_], [0.0])
+        return stated_points([self.epsilon], [0.0])
 
     def above(self, people: int) -> Named:
-        return (("clone", clone(self.epsilon_, people)),)
+        return (("clone", clone(self.epsilon, people)),)
 
     def listed(self, people: int) -> Named:
-        return (("blanket, Hoeffding", HoeffdingBlanket(self.epsilon_, people)),)
+        return (("blanket, Hoeffding", HoeffdingBlanket(self.epsilon, people)),)
 
     def below(self, people: int) -> Named:
         """Randomized response among two, everyone else agreeing; among three, everyone else elsewhere."""
-        e = self.epsilon_
+        e = self.epsilon
         low = 1 / (math.exp(e) + 1)
         return (
             ("attained", others_agree(e, 1 - low, low, people)),
@@ -155,7 +158,7 @@ class LocalDP(LocalRandomizer):
         )
 
     def bit(self) -> tuple[float, float]:
-        return 1 / (math.exp(self.epsilon_) + 1), 1 / (1 + math.exp(-self.epsilon_))
+        return 1 / (math.exp(self.epsilon) + 1), 1 / (1 + math.exp(-self.epsilon))
 
     def derivation(self) -> Step:
         return Step(
@@ -163,10 +166,10 @@ class LocalDP(LocalRandomizer):
         )
 
     def __str__(self) -> str:
-        return f"local reports of {self.epsilon_:g}-LDP"
+        return f"local reports of {self.epsilon:g}-LDP"
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, kw_only=True)
 class KaryResponse(LocalRandomizer):
     """k-ary randomized response: the own answer with probability e^eps/(e^eps + k - 1), any other alike.
 
@@ -174,28 +177,26 @@ class KaryResponse(LocalRandomizer):
     Bound(epsilon=0.483651..., delta=1e-06)
     """
 
-    epsilon_: float
-    choices: int
+    epsilon: EpsilonField = LOCAL_EPSILON  # pyright: ignore[reportIncompatibleMethodOverride]
+    choices: int = 2
     relation: Relation = field(init=False, default=Relation.REPLACE)
 
-    def __init__(self, *, epsilon: float, choices: int = 2) -> None:
-        object.__setattr__(self, "epsilon_", checked_epsilon("KaryResponse", epsilon))
-        object.__setattr__(self, "choices", checked_choices("KaryResponse", choices))
-        object.__setattr__(self, "relation", Relation.REPLACE)
+    def __post_init__(self) -> None:
+        object.__setattr__(self, "choices", checked_choices("KaryResponse", self.choices))
 
     @property
     def largest(self) -> float:
-        return self.epsilon_
+        return float(self.epsilon)
 
     @property
     def other(self) -> float:
         """Chance of each answer that is not the own."""
-        return 1 / (math.exp(self.epsilon_) + self.choices - 1)
+        return 1 / (math.exp(self.epsilon) + self.choices - 1)
 
     @property
     def own(self) -> float:
         """Chance of the own answer."""
-        return 1 / (1 + (self.choices - 1) * math.exp(-self.epsilon_))
+        return 1 / (1 + (self.choices - 1) * math.exp(-self.epsilon))
 
     def table(self, symbols: int = 4) -> Array:
         """Probabilities of the first few answers (columns) for the first few values (rows); the rest are alike."""
@@ -203,25 +204,25 @@ class KaryResponse(LocalRandomizer):
         return np.full((size, size), self.other) + (self.own - self.other) * np.eye(size)
 
     def report(self) -> Pair:
-        e, rest = self.epsilon_, (self.choices - 2) * self.other
+        e, rest = float(self.epsilon), (self.choices - 2) * self.other
         if rest == 0:
             return FinitePair(np.array([-e, e]), np.array([self.other, self.own]), lattice=2 * e)
         return FinitePair(np.array([-e, 0.0, e]), np.array([self.other, rest, self.own]), lattice=e)
 
     def above(self, people: int) -> Named:
         if self.choices == 2 and people <= BinaryResponses.MOST:
-            return (("exact", BinaryResponses(self.epsilon_, people)),)
-        blanket = ("blanket", blanket_of_response(self.epsilon_, self.choices, people))
+            return (("exact", BinaryResponses(self.epsilon, people)),)
+        blanket = ("blanket", blanket_of_response(self.epsilon, self.choices, people))
         if self.choices == 2 and people <= ManyBinaryResponses.MOST:
-            return ("all data", ManyBinaryResponses(self.epsilon_, people)), blanket
+            return ("all data", ManyBinaryResponses(self.epsilon, people)), blanket
         return (blanket,)
 
     def listed(self, people: int) -> Named:
-        stronger: Profile = stronger_clone(self.epsilon_, people, self.table())
+        stronger: Profile = stronger_clone(self.epsilon, people, self.table())
         return (("stronger clone", stronger), *super().listed(people))
 
     def below(self, people: int) -> Named:
-        e = self.epsilon_
+        e = self.epsilon
         if self.choices == 2 and people <= BinaryResponses.MOST:
             return (("exact", BinaryResponses(e, people)),)
         agree = ("attained", others_agree(e, self.own, self.other, people))
@@ -232,12 +233,18 @@ class KaryResponse(LocalRandomizer):
     def bit(self) -> tuple[float, float]:
         return self.other, self.own
 
-    def encode(self, values: Array, source: Source) -> Array:
-        """One report a person, for values 0 .. choices-1."""
+    def encode(self, values: Any, source: Source | None = None) -> Array:
+        """One report per person, for values 0 .. choices-1, drawn exactly from secret bits unless a source is given.
+
+        >>> from hush import SeededSource
+        >>> KaryResponse(epsilon=1.0, choices=4).encode([2, 2, 2, 2, 2, 2], SeededSource(1))
+        array([2, 3, 2, 3, 2, 1])
+        """
         found = checked_values("KaryResponse", values, self.choices)
-        chance = source.random((2, len(found)))
-        shift = 1 + np.floor(chance[1] * (self.choices - 1)).astype(int)
-        return np.where(chance[0] < self.own, found, (found + shift) % self.choices)
+        bits = source_or_secure(source)
+        lies = tosses(bits, len(found), min((self.choices - 1) * self.other * SURE, 1.0))
+        other = (found + 1 + integers(bits, self.choices - 1, len(found))) % self.choices
+        return np.where(lies, other, found)
 
     def frequencies(self, reports: Array) -> Array:
         """Unbiased estimates of how frequent each value is."""
@@ -249,7 +256,10 @@ class KaryResponse(LocalRandomizer):
         return math.sqrt(self.other * (1 - self.other) / people) / (self.own - self.other)
 
     def derivation(self) -> Step:
-        return Step(str(self), "the exact pair of two answers: Warner 1965", "one answer a person")
+        return Step(str(self), "the exact pair of two answers: Warner 1965", "one answer per person")
+
+    def simulate(self, contributions: Array, source: Source) -> Array:
+        return responses(source, (contributions > 0).astype(int), self.choices, self.own)
 
     def __str__(self) -> str:
-        return f"randomized response of each person among {self.choices} with epsilon {self.epsilon_:g}"
+        return f"randomized response of each person among {self.choices} with epsilon {self.epsilon:g}"

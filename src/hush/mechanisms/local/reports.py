@@ -4,10 +4,12 @@ from __future__ import annotations
 
 import math
 from dataclasses import dataclass, field
+from typing import Any
 
 import numpy as np
 from scipy import special
 
+from hush.arrays import Array
 from hush.checks import number
 from hush.curves.pairs.finite import FinitePair
 from hush.curves.pairs.normal import NormalPair
@@ -27,18 +29,35 @@ from hush.curves.theorems.shuffling.normal_blanket import NormalBlanket
 from hush.curves.theorems.shuffling.shuffled import Named
 from hush.errors import InvalidParameter
 from hush.mechanisms.local.randomizer import (
-    Array,
+    LOCAL_EPSILON,
+    SURE,
     LocalRandomizer,
-    Source,
     checked_choices,
-    checked_epsilon,
     checked_numbers,
     checked_values,
 )
-from hush.mechanisms.mechanism import Step
+from hush.mechanisms.stated_epsilon import EpsilonField
+from hush.mechanisms.traits import Step
+from hush.randomness.additive import add_gaussian, add_laplace
+from hush.randomness.binary_grid import BinaryGrid
+from hush.randomness.draws import tosses
+from hush.randomness.float_noise import laplace, normal, uniform
+from hush.randomness.source import Source, source_or_secure
 
 
-@dataclass(frozen=True)
+def report_grid(scale: float) -> BinaryGrid:
+    """The grid that numbers in [0, 1] are rounded to before they get noise: steps of at most a millionth.
+
+    0 and 1 lie on it, so two rounded numbers are at most 1 apart, and nothing is charged. Noise that is rounded to the
+    same grid is a post-processing of the continuous one: no low bits of a float tell the number.
+
+    >>> report_grid(1.0)
+    BinaryGrid(power=-20)
+    """
+    return BinaryGrid.for_scale(scale, sensitivity=1.0)
+
+
+@dataclass(frozen=True, kw_only=True)
 class UnaryEncoding(LocalRandomizer):
     """A value among k as k bits, one of them 1, each bit then randomized (RAPPOR; Wang et al. 2017).
 
@@ -49,32 +68,29 @@ class UnaryEncoding(LocalRandomizer):
     0.1...
     """
 
-    epsilon_: float
+    epsilon: EpsilonField = LOCAL_EPSILON  # pyright: ignore[reportIncompatibleMethodOverride]
     choices: int
-    optimised: bool
+    optimised: bool = True
     relation: Relation = field(init=False, default=Relation.REPLACE)
 
-    def __init__(self, *, epsilon: float, choices: int, optimised: bool = True) -> None:
-        if not isinstance(optimised, bool):
-            raise InvalidParameter("UnaryEncoding", "optimised True or False", optimised=optimised)
-        object.__setattr__(self, "epsilon_", checked_epsilon("UnaryEncoding", epsilon))
-        object.__setattr__(self, "choices", checked_choices("UnaryEncoding", choices))
-        object.__setattr__(self, "optimised", optimised)
-        object.__setattr__(self, "relation", Relation.REPLACE)
+    def __post_init__(self) -> None:
+        if not isinstance(self.optimised, bool):
+            raise InvalidParameter("UnaryEncoding", "optimised True or False", optimised=self.optimised)
+        object.__setattr__(self, "choices", checked_choices("UnaryEncoding", self.choices))
 
     @property
     def largest(self) -> float:
-        return self.epsilon_
+        return float(self.epsilon)
 
     @property
     def keep(self) -> float:
         """Chance that the 1 stays 1."""
-        return 0.5 if self.optimised else 1 / (1 + math.exp(-self.epsilon_ / 2))
+        return 0.5 if self.optimised else 1 / (1 + math.exp(-self.epsilon / 2))
 
     @property
     def flip(self) -> float:
         """Chance that a 0 becomes 1."""
-        return 1 / (math.exp(self.epsilon_ if self.optimised else self.epsilon_ / 2) + 1)
+        return 1 / (math.exp(self.epsilon if self.optimised else self.epsilon / 2) + 1)
 
     @property
     def _bits(self) -> tuple[float, float, float]:
@@ -84,19 +100,19 @@ class UnaryEncoding(LocalRandomizer):
 
     def report(self) -> Pair:
         own, opposite, rest = self._bits
-        e = self.epsilon_
+        e = float(self.epsilon)
         return FinitePair(np.array([-e, 0.0, e]), np.array([opposite, rest, own]), lattice=e)
 
     def above(self, people: int) -> Named:
-        blanket = blanket_of_unary(self.epsilon_, self.choices, self.keep, self.flip, people)
+        blanket = blanket_of_unary(self.epsilon, self.choices, self.keep, self.flip, people)
         return ("blanket", blanket), ("unshuffled", Plain(self.report()))
 
     def below(self, people: int) -> Named:
         own, opposite, _ = self._bits
-        agree = ("attained", others_agree(self.epsilon_, own, opposite, people))
+        agree = ("attained", others_agree(self.epsilon, own, opposite, people))
         if self.choices == 2:
             return (agree,)
-        elsewhere = others_elsewhere(self.epsilon_, self.flip * (1 - self.flip), people, scale=self._scale)
+        elsewhere = others_elsewhere(self.epsilon, self.flip * (1 - self.flip), people, scale=self._scale)
         return agree, ("attained, others elsewhere", elsewhere)
 
     @property
@@ -107,12 +123,19 @@ class UnaryEncoding(LocalRandomizer):
     def bit(self) -> tuple[float, float]:
         return self.flip, self.keep
 
-    def encode(self, values: Array, source: Source) -> Array:
-        """A row of bits a person, for values 0 .. choices-1."""
+    def encode(self, values: Any, source: Source | None = None) -> Array:
+        """A row of bits per person, for values 0 .. choices-1, drawn exactly from secret bits unless a source is given.
+
+        >>> from hush import SeededSource
+        >>> UnaryEncoding(epsilon=1.0, choices=4).encode([2, 2, 0], SeededSource(1)).shape
+        (3, 4)
+        """
         found = checked_values("UnaryEncoding", values, self.choices)
-        chance = np.full((len(found), self.choices), self.flip)
-        chance[np.arange(len(found)), found] = self.keep
-        return (source.random((len(found), self.choices)) < chance).astype(np.int8)
+        bits, people = source_or_secure(source), np.arange(len(found))
+        flip = self.flip * SURE
+        reports = tosses(bits, len(found) * self.choices, flip).reshape(len(found), self.choices).astype(np.int8)
+        reports[people, found] = ~tosses(bits, len(found), 0.5 if self.optimised else flip)
+        return reports
 
     def frequencies(self, reports: Array) -> Array:
         """Unbiased estimates of how frequent each value is."""
@@ -129,12 +152,17 @@ class UnaryEncoding(LocalRandomizer):
         return Step(
             str(self),
             "the two bits in which two values differ: Erlingsson, Pihur, Korolova 2014; Wang, Blocki, Li, Jha 2017",
-            "one value a person",
+            "one value per person",
         )
+
+    def simulate(self, contributions: Array, source: Source) -> Array:
+        """The two bits in which the values differ."""
+        truth = np.stack([contributions <= 0, contributions > 0], axis=1)
+        return (uniform(source, len(contributions), 2) < np.where(truth, self.keep, self.flip)).astype(float)
 
     def __str__(self) -> str:
         kind = "optimised" if self.optimised else "symmetric"
-        return f"{kind} unary encoding of each person's value among {self.choices} with epsilon {self.epsilon_:g}"
+        return f"{kind} unary encoding of each person's value among {self.choices} with epsilon {self.epsilon:g}"
 
 
 @dataclass(frozen=True)
@@ -178,11 +206,16 @@ class LaplaceReport(LocalRandomizer):
     def bit(self) -> tuple[float, float]:
         return self._tail(1.0), self._tail(0.0)
 
-    def encode(self, values: Array, source: Source) -> Array:
-        """One noisy number a person. Noise made of floats is for simulations: a release needs exact noise."""
-        found = checked_numbers("LaplaceReport", values)
-        centred = source.random((len(found),)) - 0.5
-        return found - self.scale * np.sign(centred) * np.log1p(-2 * np.abs(centred))
+    def encode(self, values: Any, source: Source | None = None) -> Array:
+        """One noisy number per person, from secret bits unless a source is given: see `report_grid`.
+
+        >>> from hush import SeededSource
+        >>> LaplaceReport(1.0).encode([0.5, 0.5], SeededSource(1)).shape
+        (2,)
+        """
+        grid = report_grid(self.scale)
+        steps = grid.quantise(checked_numbers("LaplaceReport", values))
+        return add_laplace(steps, sensitivity=1.0, scale=self.scale, source=source, grid=grid).values
 
     def mean(self, reports: Array) -> float:
         """Unbiased estimate of the mean of the values."""
@@ -193,7 +226,10 @@ class LaplaceReport(LocalRandomizer):
         return self.scale * math.sqrt(2 / people)
 
     def derivation(self) -> Step:
-        return Step(str(self), "two Laplace laws at distance 1: Dwork et al. 2006", "one number in [0, 1] a person")
+        return Step(str(self), "two Laplace laws at distance 1: Dwork et al. 2006", "one number in [0, 1] per person")
+
+    def simulate(self, contributions: Array, source: Source) -> Array:
+        return (contributions > 0) + self.scale * laplace(source, len(contributions))
 
     def __str__(self) -> str:
         return f"each person's number in [0, 1] with Laplace noise of scale {self.scale:g}"
@@ -241,10 +277,16 @@ class GaussianReport(LocalRandomizer):
     def bit(self) -> tuple[float, float]:
         return self._tail(1.0), self._tail(0.0)
 
-    def encode(self, values: Array, source: Source) -> Array:
-        """One noisy number a person. Noise made of floats is for simulations: a release needs exact noise."""
-        found = checked_numbers("GaussianReport", values)
-        return found + self.deviation * special.ndtri(np.maximum(source.random((len(found),)), 1e-300))
+    def encode(self, values: Any, source: Source | None = None) -> Array:
+        """One noisy number per person, from secret bits unless a source is given: see `report_grid`.
+
+        >>> from hush import SeededSource
+        >>> GaussianReport(1.0).encode([0.5, 0.5], SeededSource(1)).shape
+        (2,)
+        """
+        grid = report_grid(self.deviation)
+        steps = grid.quantise(checked_numbers("GaussianReport", values))
+        return add_gaussian(steps, sensitivity=1.0, noise_multiplier=self.deviation, source=source, grid=grid).values
 
     def mean(self, reports: Array) -> float:
         """Unbiased estimate of the mean of the values."""
@@ -256,8 +298,11 @@ class GaussianReport(LocalRandomizer):
 
     def derivation(self) -> Step:
         return Step(
-            str(self), "two normal laws at distance 1: Balle, Wang 2018, Thm 8", "one number in [0, 1] a person"
+            str(self), "two normal laws at distance 1: Balle, Wang 2018, Thm 8", "one number in [0, 1] per person"
         )
+
+    def simulate(self, contributions: Array, source: Source) -> Array:
+        return (contributions > 0) + self.deviation * normal(source, len(contributions))
 
     def __str__(self) -> str:
         return f"each person's number in [0, 1] with Gaussian noise of deviation {self.deviation:g}"

@@ -5,6 +5,9 @@ from __future__ import annotations
 from dataclasses import dataclass, field
 from functools import lru_cache
 
+import numpy as np
+
+from hush.arrays import Array
 from hush.checks import count
 from hush.curves.pairs.pair import Pair
 from hush.curves.relation import Relation
@@ -14,7 +17,9 @@ from hush.errors import InvalidParameter, NotCovered
 from hush.mechanisms.leaf import Leaf
 from hush.mechanisms.leaves.stated import FromPair
 from hush.mechanisms.local.randomizer import LocalRandomizer
-from hush.mechanisms.mechanism import Counts, Step, exactly
+from hush.mechanisms.neighbours import Neighbours
+from hush.mechanisms.traits import Scope, Special, Step
+from hush.randomness.source import Source
 
 
 @lru_cache(maxsize=32)
@@ -59,23 +64,22 @@ class Shuffled(Leaf):
         return _pair(self.randomizer, self.people)
 
     @property
-    def populations(self) -> frozenset[int]:
-        return frozenset([self.people])
+    def scope(self) -> Scope:
+        return Scope(populations=frozenset([self.people]))
 
-    @property
-    def curve_beats_pair(self) -> bool:
-        return True
+    curve_says_more = True
 
-    def attained(self, removed: Counts, added: Counts, alone: bool) -> tuple[Pair, ...]:
+    def attained(self, neighbours: Neighbours, alone: bool) -> tuple[Pair, ...] | None:
         """Alone, the lower end of the pair; else one bit of every report, everyone else alike: that composes."""
         if alone:
-            return (self.pair(removed, added),)
+            return None
         witness = _pair(self.randomizer, self.people).witness
-        return (FromPair(witness, witness, Relation.REPLACE).pair(removed, added),)
+        return (FromPair(witness, witness, Relation.REPLACE).evidence(neighbours).pair,)
 
-    def likened(self, records: int, alone: bool) -> tuple[Pair, ...]:
+    @property
+    def special(self) -> Special:
         """That bit: the pair itself may be worst among people unlike either value."""
-        return self.attained(exactly(records), exactly(records), False)
+        return Special(likened=lambda records, _: self.evidence(Neighbours.of(records, records)).attained(False))
 
     def derivation(self) -> Step:
         names = ", ".join(name for name, _ in _pair(self.randomizer, self.people).above)
@@ -85,6 +89,13 @@ class Shuffled(Leaf):
             "the shuffler tells nobody who sent what, everyone keeps to the protocol, the number of people is public",
             (self.randomizer.derivation(),),
         )
+
+    def simulate(self, contributions: Array, source: Source) -> Array:
+        """The reports in order of size, which is what is left when nobody knows whose they are; the others hold 0."""
+        nothing = np.zeros(len(contributions))
+        others = [self.randomizer.simulate(nothing, source) for _ in range(self.people - 1)]
+        reports = np.stack([self.randomizer.simulate(contributions, source), *others], axis=-1)
+        return np.sort(reports, axis=-1).reshape(len(contributions), -1)
 
     def __str__(self) -> str:
         return f"{self.randomizer}, {self.people} people shuffled"

@@ -2,21 +2,33 @@
 
 from __future__ import annotations
 
+import math
 from dataclasses import dataclass, field
+from typing import ClassVar
 
 import numpy as np
 
+from hush.arrays import Array
 from hush.checks import count
 from hush.curves.pairs.pair import Pair
 from hush.curves.pairs.product import Product
 from hush.curves.relation import Relation
 from hush.errors import InvalidParameter, NotCovered
-from hush.mechanisms.mechanism import IDENTITY, NONE, Counts, Mechanism, Step, exactly, require, require_child, settled
+from hush.mechanisms.mechanism import Mechanism, require, require_child
+from hush.mechanisms.neighbours import Neighbours
 from hush.mechanisms.schemes.scheme import Scheme
+from hush.mechanisms.traits import Scope, Step
 from hush.randomness.draws import integers
 from hush.randomness.source import Source, source_or_secure
 
 MOST_STEPS = 10**9
+
+
+def steps_per_epoch(who: str, examples: int, batch_size: int, epochs: float) -> int:
+    """Batches of an epoch that is drawn as a whole, so that there must be whole epochs of them."""
+    if epochs != math.floor(epochs):
+        raise InvalidParameter("train_plan", f"whole epochs for {who}", epochs=epochs)
+    return max(1, round(examples / batch_size))
 
 
 @dataclass(frozen=True)
@@ -31,8 +43,10 @@ class Allocation(Scheme):
     Bound(epsilon=0.1717..., delta=1e-06)
     """
 
-    steps: int
+    steps: int = field()
     times: int = 1
+    title: ClassVar[str] = "random allocation"
+    why: ClassVar[str] = "each record joins one secret step of each epoch, on its own: {exact}, and easy to run"
 
     def __post_init__(self) -> None:
         object.__setattr__(self, "steps", count("Allocation", 1, steps=self.steps))
@@ -46,6 +60,10 @@ class Allocation(Scheme):
                 times=self.times,
                 steps=self.steps,
             )
+
+    @classmethod
+    def for_training(cls, *, examples: int, batch_size: int, epochs: float) -> Allocation:
+        return cls(steps=steps_per_epoch(cls.__name__, examples, batch_size, epochs))
 
     @property
     def round(self) -> int:
@@ -96,22 +114,27 @@ class Allocated(Mechanism):
         return (self.inner,)
 
     @property
-    def together(self) -> frozenset[int]:
-        return self.inner.together
+    def scope(self) -> Scope:
+        return Scope(together=self.inner.scope.together)
 
-    def pair(self, removed: Counts, added: Counts) -> Pair:
-        r, a = settled(removed), settled(added)
-        if r == a == 0:
-            return IDENTITY
-        if self.relation is Relation.ADD_REMOVE and r == 1 and a == 0:
-            return Product.of([(self.inner.allocated(self.scheme.round), self.scheme.times)])
-        if self.relation is Relation.ADD_REMOVE and r == 0 and a == 1:
-            return self.pair(added, removed).swap()
-        if a == 0 and r is None and len(removed) == 2:
-            return self.pair(exactly(1), NONE).mix(removed[1])
-        if r == 0 and a is None and len(added) == 2:
-            return self.pair(NONE, exactly(1)).swap().mix(added[1]).swap()
-        raise NotCovered(
+    def at(self, removed: int, added: int) -> Pair:
+        if self.relation is Relation.ADD_REMOVE and (removed, added) == (1, 0):
+            allocated = self.inner.special.allocated
+            if allocated is None:
+                raise NotCovered(
+                    f"{self.inner} under random allocation: the pair is known for Gaussian noise, its sensitivity "
+                    "stated for adding or removing one record. Nearest: hush.Poisson"
+                )
+            return Product.of([(allocated(self.scheme.round), self.scheme.times)])
+        if self.relation is Relation.ADD_REMOVE and (removed, added) == (0, 1):
+            return self.at(1, 0).swap()
+        raise self._not_covered()
+
+    def mixture(self, neighbours: Neighbours) -> Pair:
+        raise self._not_covered()
+
+    def _not_covered(self) -> NotCovered:
+        return NotCovered(
             f"{self.scheme} for groups, or where a record is replaced: no pair is known. Covered: one record added or "
             "removed. Nearest: hush.Poisson, which covers groups and replacement"
         )
@@ -126,6 +149,9 @@ class Allocated(Mechanism):
             "come from a private count of the data",
             (self.inner.derivation(),),
         )
+
+    def simulate(self, contributions: Array, source: Source) -> Array:
+        return self.scheme.simulate(self.inner, contributions, source)
 
     def __str__(self) -> str:
         return f"{self.inner} on {self.scheme}"

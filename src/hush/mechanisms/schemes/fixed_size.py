@@ -4,31 +4,25 @@ from __future__ import annotations
 
 import math
 from collections.abc import Callable, Iterator
-from dataclasses import dataclass
-from typing import TypeVar
+from dataclasses import dataclass, field
+from typing import ClassVar, TypeVar
 
 import numpy as np
 
 from hush.checks import count
-from hush.curves.pairs.envelope import Lowest
 from hush.curves.pairs.finite import CERTAIN_LOSS
 from hush.curves.pairs.pair import Pair
+from hush.curves.pairs.pointwise import Lowest
 from hush.curves.pairs.public_choice import Blend
 from hush.curves.relation import Relation
 from hush.curves.renyi.curve import RenyiCurve
 from hush.curves.renyi.sampling import max_divergence, without_replacement
 from hush.errors import InvalidParameter, NotCovered
-from hush.mechanisms.mechanism import IDENTITY, Counts, Mechanism, exactly, settled
-from hush.mechanisms.schemes.scheme import (
-    DATA_INDEPENDENT,
-    FAINT,
-    MOST_SAMPLED,
-    NEGLIGIBLE,
-    OneSample,
-    binomial,
-    raised,
-    surely,
-)
+from hush.mechanisms.evidence import IDENTITY, Evidence
+from hush.mechanisms.mechanism import Mechanism
+from hush.mechanisms.neighbours import REPLACED, Counts, Neighbours, exactly
+from hush.mechanisms.schemes.one_sample import DATA_INDEPENDENT, OneSample
+from hush.mechanisms.schemes.thinning import FAINT, MOST_SAMPLED, NEGLIGIBLE, binomial, raised, surely
 from hush.randomness.draws import integers, subset
 from hush.randomness.source import Source, source_or_secure
 
@@ -40,15 +34,15 @@ ROUNDING = 1e-12
 """Relative error of a probability of copies, made of at most a few hundred products."""
 
 
-def replaced(who: str, removed: Counts, added: Counts) -> int:
+def replaced(who: str, neighbours: Neighbours) -> int:
     """How many records are replaced; any other change is not covered by samples of a fixed size."""
-    r, a = settled(removed), settled(added)
-    if r is None or r != a:
+    found = neighbours.settled
+    if found is None or found[0] != found[1]:
         raise NotCovered(
             f"{who}: a theorem is known for replaced records only, which leave the size of the data as it is. Write "
             ".under(hush.Relation.REPLACE) on the whole, or sample with hush.Poisson, which covers adding and removing"
         )
-    return r
+    return found[0]
 
 
 @dataclass(frozen=True)
@@ -62,7 +56,10 @@ class FixedSize(OneSample):
     """
 
     size: int
-    population: int
+    # field(): else the None of Scheme would be its default; narrower than there, which is safe as it is frozen
+    population: int = field()  # pyright: ignore[reportIncompatibleVariableOverride]
+    covers: ClassVar[Relation] = Relation.REPLACE
+    public_size: ClassVar[bool] = True
 
     def __post_init__(self) -> None:
         who = type(self).__name__
@@ -80,40 +77,54 @@ class FixedSize(OneSample):
     def drawn(self) -> int | None:
         return self.size
 
+    @property
+    def expected_rate(self) -> float | None:
+        return self.size / self.population
+
     def population_of(self, inner: Mechanism) -> frozenset[int]:
         return frozenset([self.population])
 
-    def pair(self, inner: Mechanism, removed: Counts, added: Counts) -> Pair:
-        records = replaced(type(self).__name__, removed, added)
+    def evidence(self, inner: Mechanism, neighbours: Neighbours) -> Evidence:
+        return Evidence(
+            lambda: self._pair(inner, self._replaced(neighbours)),
+            lambda: self._curve(inner, self._replaced(neighbours)),
+            lambda alone: self._attained(inner, self._replaced(neighbours), alone),
+        )
+
+    def _replaced(self, neighbours: Neighbours) -> int:
+        return replaced(type(self).__name__, neighbours)
+
+    def _pair(self, inner: Mechanism, records: int) -> Pair:
         weights, rest = self.listed(records, NEGLIGIBLE)
         if len(weights) == 1 and rest == 0:
             return IDENTITY
         if len(weights) == 2 and rest == 0:
-            return inner.pair(exactly(1), exactly(1)).mix_both(weights[1])
+            return inner.evidence(REPLACED).pair.mix_both(weights[1])
         hit = min((math.fsum(weights[1:]) + rest) * (1 + ROUNDING), 1.0)
-        found = by_copies(lambda counts: inner.pair(counts, counts), weights, rest, CERTAIN_LOSS)
+        found = by_copies(lambda counts: inner.evidence(Neighbours.replaced(counts)).pair, weights, rest, CERTAIN_LOSS)
         parts = [(pair, (1 + ROUNDING) * weight / hit) for pair, weight in found]
         return Lowest.of(Blend.of(capped(parts, most)).mix_both(hit) for most in (0.0, *CAPS))
 
-    def curve(self, inner: Mechanism, removed: Counts, added: Counts) -> RenyiCurve:
+    def _curve(self, inner: Mechanism, records: int) -> RenyiCurve:
         """That of the pair; where there is none, what the scheme has for curves."""
-        return self.pair(inner, removed, added).curve()
+        return self._pair(inner, records).curve()
 
-    def attained(self, inner: Mechanism, removed: Counts, added: Counts, alone: bool) -> tuple[Pair, ...]:
+    def _attained(self, inner: Mechanism, records: int, alone: bool) -> tuple[Pair, ...]:
         """Datasets in which all other records are like the new record, like the old one, or add nothing.
 
         A query that asks only whether the record is in the sample makes the mix; noise on a sum sees every copy.
         """
-        records, one = replaced(type(self).__name__, removed, added), exactly(1)
         weights, rest = self.listed(records, NEGLIGIBLE)
         if len(weights) == 1:
             return (IDENTITY,)
-        if alone and len(weights) == 2 and rest == 0 and inner.likened(1, True) == (inner.pair(one, one),):
-            return (inner.pair(one, one).mix_both(weights[1]),)
+        if alone and len(weights) == 2 and rest == 0:
+            pair = inner.evidence(REPLACED).pair
+            if inner.special.likened(1, True) == (pair,):
+                return (pair.mix_both(weights[1]),)
         # either of the two may be the one that is like the others
         found = [side for pair in self.likened(inner, records, False) for side in _both(pair)]
-        sure = surely(weights)
-        return tuple(dict.fromkeys([*found, *_known(lambda: inner.attained(sure, sure, False))]))
+        sure = Neighbours.replaced(surely(weights))
+        return tuple(dict.fromkeys([*found, *inner.evidence(sure).members(alone=False)]))
 
     def likened(self, inner: Mechanism, records: int, alone: bool) -> tuple[Pair, ...]:
         """A query that asks only whether a record is in the sample, and noise on a sum, which sees every copy."""
@@ -121,8 +132,10 @@ class FixedSize(OneSample):
         if len(weights) == 1:
             return (IDENTITY,)
         hit = min(math.fsum(weights[1:]), 1.0)
-        asked = [pair.mix(hit) for pair in inner.likened(1, False)]
-        return tuple(dict.fromkeys([*asked, *_known(lambda: (inner.copies(weights),))]))
+        special = inner.special
+        asked = [pair.mix(hit) for pair in special.likened(1, False)]
+        copies = [special.copies(weights)] if special.copies else []
+        return tuple(dict.fromkeys([*asked, *copies]))
 
     def theorem(self, relation: Relation) -> tuple[str, str]:
         text = (
@@ -164,13 +177,6 @@ def capped(parts: list[tuple[Pair, float]], most: float) -> list[tuple[Pair, flo
     return [*kept, (CERTAIN_LOSS, lost)] if lost > 0 else kept
 
 
-def _known(ask: Callable[[], tuple[Pair, ...]]) -> tuple[Pair, ...]:
-    try:
-        return ask()
-    except NotCovered:
-        return ()
-
-
 def _both(pair: Pair) -> tuple[Pair, ...]:
     return pair, pair.swap()
 
@@ -187,10 +193,17 @@ class WithoutReplacement(FixedSize):
     Bound(epsilon=1.82 to 2.2, lower=1.828236..., upper=2.198909..., delta=1e-05)
     """
 
+    title: ClassVar[str] = "without replacement"
+    why: ClassVar[str] = "batches of a fixed size, drawn afresh: proven from above, not known to be attained"
+
     def __post_init__(self) -> None:
         super().__post_init__()
         if self.size > self.population:
             raise InvalidParameter("WithoutReplacement", f"size <= population ({self.population})", size=self.size)
+
+    @classmethod
+    def for_training(cls, *, examples: int, batch_size: int, epochs: float) -> WithoutReplacement:
+        return cls(size=batch_size, population=examples)
 
     def applied(self, mechanism: Mechanism) -> Mechanism:
         return self.fitting(mechanism) if self.size == self.population else super().applied(mechanism)
@@ -200,15 +213,14 @@ class WithoutReplacement(FixedSize):
         self._checked(population)
         return subset(source_or_secure(source), self.population, self.size)
 
-    def curve(self, inner: Mechanism, removed: Counts, added: Counts) -> RenyiCurve:
+    def _curve(self, inner: Mechanism, records: int) -> RenyiCurve:
         """The least of what the pair says, of Wang, Balle, Kasiviswanathan 2019, Thm 9, and of the max divergence."""
-        if replaced("WithoutReplacement", removed, added) != 1:
-            return super().curve(inner, removed, added)
-        one, rate = exactly(1), self.size / self.population
-        plain = inner.curve(one, one)
+        if records != 1:
+            return super()._curve(inner, records)
+        rate, plain = self.size / self.population, inner.evidence(REPLACED).curve
         found = [without_replacement(plain, rate), max_divergence(plain, rate)]
         try:
-            found.append(self.pair(inner, removed, added).curve())
+            found.append(self._pair(inner, records).curve())
         except NotCovered:
             pass
         return RenyiCurve.least(found)

@@ -11,6 +11,18 @@ from hush.numerics.laws.law import Envelope
 
 MOST_TERMS = 400_000
 """Terms that one octave may sum; where that is too few the bound is loose, not wrong."""
+NODES_PER_OCTAVE = 1.25
+"""The sum over the nodes of an octave against its integral: at most (y + step)/step of them, the step at most y/4."""
+FIRST_JUMP = 0.75
+"""Octaves begin at this share of one over the size of a jump: nearer to 0 a law that is nearly an atom is flat."""
+RESOLVED = 0.5
+"""Intervals of an octave turn the law by at most half a radian at first; more of them make the bound tighter."""
+OCTAVES = 60
+"""Octaves that are summed at the most; beyond them |phi| <= 1 is enough: 2^-60 of the first is left."""
+ALMOST_ONE = 1 - 1e-16
+"""The largest share that may be taken off 1 and leave a logarithm: a larger one would only make the bound smaller."""
+UNDERFLOW = 1e-300
+"""Stands for a bound that is 0: its logarithm must exist. It is above what it stands for, so it is safe."""
 Envelopes = list[tuple[Envelope, int]]
 
 
@@ -22,10 +34,10 @@ def tail_bound(envelopes: Envelopes, start: float, goal: float, stop: float = ma
     flat = stop < math.inf
     deviation = max(e.deviation for e, _ in envelopes)
     jump = max(((n * e.deviation * e.jump, e.jump) for e, n in envelopes), default=(0.0, 0.0))[1]
-    y = min(max(start, 0.75 / jump), stop) if jump > 0 else start
+    y = min(max(start, FIRST_JUMP / jump), stop) if jump > 0 else start
     total = _between(envelopes, start, y, flat) if y > start else 0.0
     rest = math.inf
-    for _ in range(60):
+    for _ in range(OCTAVES):
         rest = max(stop - y, 0.0) if flat else _decay(envelopes, y)
         if total > goal or total + rest <= goal:
             break
@@ -37,30 +49,29 @@ def tail_bound(envelopes: Envelopes, start: float, goal: float, stop: float = ma
 def _decay(envelopes: Envelopes, start: float) -> float:
     """The same integral from atoms and total variation alone, octave by octave."""
     y = start * _OCTAVES
-    log_bound = sum(n * np.log(np.maximum(e.decay(y), 1e-300)) for e, n in envelopes)
+    log_bound = sum(n * np.log(np.maximum(e.decay(y), UNDERFLOW)) for e, n in envelopes)
     return float((np.exp(log_bound) / (2 * y)).sum()) + 1 / float(2 * y[-1])
 
 
-_OCTAVES = 2.0 ** np.arange(60)
+_OCTAVES = 2.0 ** np.arange(OCTAVES)
 
 
 def _octave(envelopes: Envelopes, low: float, deviation: float, goal: float, flat: bool) -> float:
     """The same over [low, 2 low], on finer intervals while that can help.
 
-    The nodes there may be few, so it is the sum over nodes that is bounded: at most (low + step)/step of them, the
-    step at most low/4, each weighed by the largest bound.
+    The nodes there may be few, so it is the sum over nodes that is bounded, each weighed by the largest bound.
     """
-    count = max(4, math.ceil(low * deviation / 0.5))
+    count = max(4, math.ceil(low * deviation / RESOLVED))
     cells = max(len(e.loss) for e, _ in envelopes)
     if count * cells > 4 * MOST_TERMS:  # not worth it: |phi| <= 1
-        return 1.25 * (low if flat else 1 / low)
+        return NODES_PER_OCTAVE * (low if flat else 1 / low)
     while True:
         edges = np.linspace(low, 2 * low, count + 1)
         middle, radius = (edges[1:] + edges[:-1]) / 2, low / count / 2
         log_bound = np.zeros(count)
         for envelope, n in envelopes:
-            log_bound += n * np.log(np.maximum(envelope.ceiling(middle, radius), 1e-300))
-        bound = 1.25 * math.exp(float(log_bound.max())) * (low if flat else 1 / low)
+            log_bound += n * np.log(np.maximum(envelope.ceiling(middle, radius), UNDERFLOW))
+        bound = NODES_PER_OCTAVE * math.exp(float(log_bound.max())) * (low if flat else 1 / low)
         if bound <= goal or 4 * count * cells > MOST_TERMS:
             return bound
         count *= 4
@@ -74,7 +85,7 @@ def _between(envelopes: Envelopes, start: float, stop: float, flat: bool) -> flo
     log_bound = np.zeros(len(y))
     for envelope, n in envelopes:
         gap = 1 - float(envelope.ceiling(middle, radius).max()) ** 2
-        log_bound += n / 2 * np.log1p(-np.minimum(gap / (stop / y + 1) ** 2, 1 - 1e-16))
+        log_bound += n / 2 * np.log1p(-np.minimum(gap / (stop / y + 1) ** 2, ALMOST_ONE))
     return float(np.exp(log_bound[:-1]) @ _lengths(y, flat))
 
 

@@ -13,8 +13,18 @@ from dataclasses import dataclass
 import numpy as np
 
 from hush.arrays import Array
-from hush.numerics.engines.grid import Bracket, LatticeLaw, LossSource, discretise, dot, meeting, support
+from hush.numerics.engines.grid import Bracket, dot
+from hush.numerics.engines.loss_lattice import LatticeLaw, LossSource, discretise, meeting, support
 from hush.numerics.work import room, spend
+
+SUM_ROUNDING = 1e-10
+"""Relative error of sums of positive numbers: a hundred thousand of them, through a few convolutions."""
+UNDERFLOWED = 1e-310
+"""What products of masses that fell below the least float may have lost in all: room for 1e13 of them."""
+LEAST, LOG_LEAST = 1e-305, -700.0
+"""Below this a sum has no digits left: from below it is 0, and from above e^-700, which is larger."""
+NARROWEST = 1e-12
+"""The width of a law that has one place only."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -37,13 +47,13 @@ class Convolved:
         start = int(np.searchsorted(self.losses, epsilon, side="right"))
         spend(3 * (len(self.losses) - start))
         gap = self.losses[start:] - epsilon
-        value = (dot(self.mass[start:], -np.expm1(-gap)) + side * 1e-310) * (1 + side * 1e-10)
+        value = (dot(self.mass[start:], -np.expm1(-gap)) + side * UNDERFLOWED) * (1 + side * SUM_ROUNDING)
         if side > 0 or epsilon <= self.sure:
             sure = (
                 self.at_infinity if side > 0 or epsilon <= self.sure_early else max(self.at_infinity - self.early, 0.0)
             )
-            value += sure * (1 + side * 1e-10)
-        return min(math.log(value), 0.0) if value > 1e-305 else -math.inf if side < 0 else -700.0
+            value += sure * (1 + side * SUM_ROUNDING)
+        return min(math.log(value), 0.0) if value > LEAST else -math.inf if side < 0 else LOG_LEAST
 
 
 def convolve(laws: Sequence[tuple[LatticeLaw, int]], step: float, points: int) -> Convolved:
@@ -91,7 +101,7 @@ def direct_bracket(sources: Sequence[LossSource], size: int, log_cut: float, cei
     if not ceiling > least:  # every sum exceeds it
         ceiling = math.inf
     ranges = [(low, min(high, ceiling - least + low)) for low, high in ranges]
-    widest = max(1e-12, *(high - low for low, high in ranges))
+    widest = max(NARROWEST, *(high - low for low, high in ranges))
     count = sum(s.times for s in sources)
     reach = min(ceiling - least, sum(s.times * (high - low) for s, (low, high) in zip(sources, ranges, strict=True)))
     step = meeting(sources, max(widest, reach) / size)

@@ -9,12 +9,25 @@ from dataclasses import dataclass
 import numpy as np
 
 from hush.arrays import Array
-from hush.numerics.laws.law import UNIT, Law
+from hush.numerics.laws.law import Law
+from hush.numerics.rounding import UNIT
 
 Parts = Sequence[tuple[Law, int]]
 
 MOST_NODES = 1 << 17
+"""Nodes of a line, or of a moment, at the most: beyond that another engine is cheaper."""
 LARGEST_ORDER = 1e10
+"""Orders above this are neither searched nor summed; the largest loss serves there."""
+MOST_PER_STEP = 50.0
+"""On a lattice of step h orders up to 50/h are searched: past it neighbouring losses differ by e^50 in weight."""
+DEVIATION = 1.25
+"""A normal's standard deviation over its mean absolute deviation, sqrt(pi/2): a scale, not a bound."""
+ALMOST_ZERO = 1e-6
+"""Order at which mean and spread of the law itself are taken: for searches only."""
+LEAST_SPREAD, LEAST_PERIOD = 1e-30, 1e-12
+"""Stand for a spread or a period of 0, by which a search divides."""
+MOMENT_ACCURACY = 40.0
+"""Accuracy at which the cost of a moment is counted: more than it is asked for."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -32,7 +45,7 @@ class Orders:
         for law, n in parts:
             k, m, deviation = law.cumulants(c, 10 + math.log(n))
             value, mean, square = value + n * k, mean + n * m, square + n * deviation**2
-        return cls(c, value, mean, 1.25 * np.sqrt(square))
+        return cls(c, value, mean, DEVIATION * np.sqrt(square))
 
     def exponent(self) -> Array:
         """E with delta(eps) <= e^{E - c eps}, by Markov: K(c) + log sup_L (1 - e^{eps-L})_+ e^{-c(L-eps)}."""
@@ -46,12 +59,13 @@ class Orders:
 
 
 def log_markov(c: Array | float) -> Array:
+    """log sup_{x > 0} (1 - e^-x) e^{-cx}: what Markov's inequality at order c gains on the hockey stick."""
     return -c * np.log1p(1 / np.asarray(c)) - np.log1p(c)
 
 
 def best_orders(parts: Parts, *, epsilon: float | None = None, log_delta: float | None = None) -> tuple[Orders, int]:
     """Orders around the one that gives the best Markov (Renyi) bound, and the index of that one."""
-    start = Orders.of(parts, np.array([1e-6]))
+    start = Orders.of(parts, np.array([ALMOST_ZERO]))
     deviation = max(float(start.spread[0]), 1e-150)
     if epsilon is not None:
         depth = max(1.0, (epsilon - float(start.mean[0])) / deviation)
@@ -59,7 +73,7 @@ def best_orders(parts: Parts, *, epsilon: float | None = None, log_delta: float 
         depth = math.sqrt(2 * max(-(log_delta or 0.0), 0.5))
     guess = min(max(depth / deviation, 1e-6), LARGEST_ORDER / 100)
     lattice = common_lattice(parts)
-    largest = 50 / lattice[0] if lattice else LARGEST_ORDER
+    largest = MOST_PER_STEP / lattice[0] if lattice else LARGEST_ORDER
     guess = min(guess, largest / 2)
     low, high = guess / 40, guess * 1.5
     orders, best = start, 0
@@ -106,10 +120,10 @@ def choose_route(orders: Orders, epsilon: float, log_delta: float, tolerance: fl
     with np.errstate(divide="ignore", invalid="ignore"):
         rights = np.where(gap > 0, (exponent - c * epsilon - goal)[None, :] / gap, math.inf)
     partner = np.argmin(rights, axis=1)
-    period = np.maximum(np.maximum(left, rights[np.arange(len(c)), partner]), 1e-12)
+    period = np.maximum(np.maximum(left, rights[np.arange(len(c)), partner]), LEAST_PERIOD)
     log_ratio = log_delta - (orders.value - c * epsilon)
     # a heavy tail makes the spread large without making the integrand decay: trust the smaller one
-    spread = np.maximum(np.minimum(orders.spread[0], orders.spread), 1e-30)
+    spread = np.maximum(np.minimum(orders.spread[0], orders.spread), LEAST_SPREAD)
     work = period * np.sqrt(4 - math.log(tolerance) - np.minimum(log_ratio, 0.0)) / spread
     work = work * (1 + np.exp(np.minimum(-18 - log_ratio, 50.0)))
     best = int(np.argmin(work[:-1]))
@@ -133,7 +147,7 @@ def common_lattice(parts: Parts) -> tuple[float, float] | None:
 
 def markov_exponent(parts: Parts, c: float) -> float:
     """Certified E with delta(eps) <= e^{E - c eps} (Canonne, Kamath, Steinke 2020, Prop. 12)."""
-    if sum(law.cost(c, 0.0, 40.0) for law, _ in parts) > MOST_NODES:
+    if sum(law.cost(c, 0.0, MOMENT_ACCURACY) for law, _ in parts) > MOST_NODES:
         return math.inf
     tilts = [(law.tilt(c, accuracy=20 + math.log(n)), n) for law, n in parts]
     value = sum(n * (t.log_moment + t.log_moment_error) for t, n in tilts)

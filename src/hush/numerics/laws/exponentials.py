@@ -79,7 +79,7 @@ class Exponentials:
         jumps = float(np.logaddexp.reduce(self._log_density(ends, tilt) - np.log(end_slope)))
         return Cells(loss, log_weight, half_width, slack, np.abs(steepness - curvature / slope) / steep, jumps)
 
-    def sweep(self, tilts: Array, accuracy: float) -> tuple[Array, Array]:
+    def sweep(self, tilts: Array, accuracy: float) -> tuple[Array, Array]:  # noqa: ARG002
         """Losses and log-weights that serve all the tilts at once: panels that halve towards both ends."""
         edges = self.bound * (1 - np.concatenate([[1.0], 2.0 ** -np.arange(1.0, 36.0), [0.0]]))
         edges = np.concatenate([-edges[:0:-1], edges])
@@ -89,7 +89,7 @@ class Exponentials:
         log_weight = self._log_density(base, 0.0) + (np.log(radius)[:, None] + log_gauss).ravel()
         return np.subtract(*self.parts(base)), log_weight
 
-    def without_tail(self, log_mass: float) -> tuple[Exponentials, float]:
+    def without_tail(self, log_mass: float) -> tuple[Exponentials, float]:  # noqa: ARG002
         """Its losses are bounded: nothing is left out."""
         return self, 0.0
 

@@ -153,11 +153,11 @@ class HalfNormals:
         cells = float(np.logaddexp.reduce(ceiling)) + math.log(step)
         return float(np.logaddexp(cells, log_density[-1])) + 1e-9
 
-    def without_tail(self, log_mass: float) -> tuple[HalfNormals, float]:
+    def without_tail(self, log_mass: float) -> tuple[HalfNormals, float]:  # noqa: ARG002
         """Nothing is left out: the tail is that of the normal, and its moments are sums over few panels."""
         return self, 0.0
 
-    def sweep(self, tilts: Array, accuracy: float) -> tuple[Array, Array]:
+    def sweep(self, tilts: Array, accuracy: float) -> tuple[Array, Array]:  # noqa: ARG002
         """Losses and log-weights that serve all the tilts at once, to a few digits: for searches, not for bounds."""
         powers = np.array([self._powers(float(tilt))[0] for tilt in (0.0, *tilts.tolist())])
         modes = np.unique(np.round(np.maximum((powers - 0.5) * self.distance, 0.0)))

@@ -14,9 +14,8 @@ from typing import Protocol
 import numpy as np
 
 from hush.arrays import Array
+from hush.numerics.rounding import UNIT
 from hush.numerics.work import room, spend
-
-UNIT = float(np.finfo(float).eps)
 
 NEGLIGIBLE = 46.0
 """Nodes lighter than exp(-46) of the heaviest are dropped (later where more accuracy is asked); it is charged."""
@@ -136,7 +135,7 @@ def _turn(angle: Array) -> tuple[Array, Array]:
     rest: Array = turn.copy()
     square = angle * angle
     series = -angle * square / 6 * (1 - square / 20 * (1 - square / 42 * (1 - square / 72)))
-    rest.imag = np.where(square < 0.05, series, turn.imag - angle)
+    rest.imag = np.where(square < 0.05, series, np.imag(turn) - angle)
     return turn, rest
 
 

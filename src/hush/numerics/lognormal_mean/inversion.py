@@ -13,9 +13,9 @@ from dataclasses import dataclass
 import numpy as np
 
 from hush.arrays import Array
-from hush.numerics.laws.law import UNIT
 from hush.numerics.lognormal_mean.transform import LognormalMean
 from hush.numerics.lognormal_mean.upper_tail import crossing
+from hush.numerics.rounding import UNIT
 from hush.numerics.work import remembered, spend
 
 DIGITS = 36.0
@@ -43,8 +43,8 @@ class HyperbolaNodes:
 
     def log_size(self, excess: Array) -> Array:
         """log |e^{z(K-1)} E e^{-z(S-1)} z^-2 dz/dv|, rounded up; a row for each excess K - 1."""
-        fixed = self.value.real + self.error + np.log(np.abs(self.slope)) - 2 * np.log(np.abs(self.z))
-        return fixed + np.asarray(excess)[:, None] * self.z.real
+        fixed = np.real(self.value) + self.error + np.log(np.abs(self.slope)) - 2 * np.log(np.abs(self.z))
+        return fixed + np.asarray(excess)[:, None] * np.real(self.z)
 
 
 @dataclass(frozen=True, eq=False)
@@ -91,7 +91,7 @@ class Hyperbola:
 
     def tail(self, excess: Array, scale: Array) -> Array:
         """Beyond the last node |E e^{-zS}| falls, Re z does not grow, and |dz/dv|/|z|^2 is summable (H3)."""
-        exponent = self.log_tail + float(self.middle.z.real[-1]) * (1 + excess) - scale
+        exponent = self.log_tail + float(self.middle.z[-1].real) * (1 + excess) - scale
         return np.exp(np.minimum(exponent, 700.0)) / (math.pi * self.size * (math.sinh(self.last) - 1))
 
 
@@ -168,7 +168,7 @@ def log_decay(law: LognormalMean, z: Array, lean: float) -> Array:
     argument on the right grows along the hyperbola.
     """
     turns = lean + (math.pi / 2 - lean) * np.geomspace(1e-3, 0.9, 20)
-    along = (z[:, None] * np.exp(-1j * turns)).real
+    along = np.real(z[:, None] * np.exp(-1j * turns))
     value, error = law.log_laplace(np.maximum(along, 0.0).ravel())
     log_value = (value + error).reshape(along.shape) - along
     return np.where(along > 0, law.count * (turns / law.spread) ** 2 / 2 + log_value, 1e4).min(axis=1)

@@ -8,8 +8,8 @@ import numpy as np
 from scipy import special
 
 from hush.arrays import Array
-from hush.numerics.laws.law import UNIT
 from hush.numerics.lognormal_mean.transform import LognormalMean
+from hush.numerics.rounding import UNIT
 from hush.numerics.special.binomial_tails import log_pmf
 from hush.numerics.work import remembered, spend
 

@@ -15,7 +15,7 @@ from functools import cached_property
 import numpy as np
 
 from hush.arrays import Array
-from hush.numerics.laws.law import UNIT
+from hush.numerics.rounding import UNIT
 from hush.numerics.special.logarithms import log1p
 from hush.numerics.work import room
 
@@ -121,13 +121,13 @@ class Lines:
         top = spread + REACH
         limit, largest = min(TAME, top / (2 * spread)) / 2, math.exp(min(spread * top - spread**2 / 2, 600.0))
         sway = np.arcsin(np.minimum(limit / np.maximum(size * largest, 1e-300), 1.0)) / spread
-        tame = (np.maximum(-w.real, 0.0) * largest <= limit) & (sway >= 0.8)
+        tame = (np.maximum(-np.real(w), 0.0) * largest <= limit) & (sway >= 0.8)
         turn = np.maximum(excess + np.clip(2.2 * spread - excess, 0.8 * spread, 1.4), 0.0)
         turn = turn if turned else np.zeros(len(w))
         shift = np.where(tame, 0.0, np.minimum(turn / spread, 30.0))
         room = np.where(tame, np.minimum(sway, 3.0), np.minimum((turn - excess) / spread, 3.5))
         digits = 37 + math.log(count) + (shift + room) ** 2 / 2 + np.log(2 + 2 * size)
-        digits = digits + np.clip(w.real, 0.0, 20.0) + np.where(tame, 2 * limit, 0.0)
+        digits = digits + np.clip(np.real(w), 0.0, 20.0) + np.where(tame, 2 * limit, 0.0)
         step = float((2 * math.pi * room / digits).min())
         low = -REACH + min(0.0, spread / 2 - math.log(max(float(size.max()), 1e-300)) / spread)
         nodes = np.arange(math.floor(max(low, -38.0) / step), math.ceil(top / step) + 1)
@@ -139,14 +139,14 @@ class Lines:
         total = np.zeros(len(w))
         for line in (self.shift - self.room, self.shift + self.room):
             turned = (size * np.cos(self.angle - self.spread * line))[:, None] * v
-            whole = np.exp(np.minimum(self.centre.real[:, None] - turned, 700.0)) @ weight
+            whole = np.exp(np.minimum(np.real(self.centre)[:, None] - turned, 700.0)) @ weight
             total += np.exp(line**2 / 2) * (whole + np.where(self.centre == 0, 0.0, 1 + 2 * size))
         return total * 1.01 * np.exp(-2 * math.pi * self.room / self.step)
 
     def cut(self) -> Array:
         """What lies outside the range, there and on the way to the other lines (term T2)."""
         outside = np.exp(self.shift**2 / 2 + TAME - 73) * (1 + 60 / self.spread)
-        return outside * (2 + np.exp(self.centre.real) + 2 * np.abs(self.centre))
+        return outside * (2 + np.exp(np.real(self.centre)) + 2 * np.abs(self.centre))
 
 
 def second_order(x: Array) -> Array:

@@ -16,8 +16,8 @@ from dataclasses import dataclass
 import numpy as np
 
 from hush.arrays import Array
-from hush.numerics.laws.law import UNIT
 from hush.numerics.lognormal_mean.transform import LognormalMean
+from hush.numerics.rounding import UNIT
 from hush.numerics.special.logarithms import log1p
 from hush.numerics.work import remembered, spend
 
@@ -49,13 +49,13 @@ def log_jump(law: LognormalMean, rho: Array) -> tuple[Array, Array]:
     p = step * np.arange(-math.ceil(reach / step), math.ceil(reach / step) + 1)
     spend(50 * len(p) * len(rho))
     terms, exponents = _bell(a, rho, saddle, p + 0j)
-    top = exponents.real.max(axis=1)
+    top = np.real(exponents).max(axis=1)
     scaled = terms * np.exp(exponents - top[:, None])
     total = scaled.sum(axis=1) * step
     size = (np.abs(scaled) * (8 + 2 * np.abs(exponents))).sum(axis=1) * step * UNIT
     for line in (-1j * BEND, 1j * BEND):
         edge, exponent = _bell(a, rho, saddle, p + line)
-        heights = np.abs(edge) * np.exp(np.minimum(exponent.real - top[:, None], 600.0))
+        heights = np.abs(edge) * np.exp(np.minimum(np.real(exponent) - top[:, None], 600.0))
         size += 1.5 * step * heights.sum(axis=1) * math.exp(-2 * math.pi * BEND / step)
         size += 2 * heights[:, [0, -1]].max(axis=1)
     size += 2 * np.abs(scaled[:, [0, -1]]).max(axis=1)
@@ -88,7 +88,7 @@ class TailNodes:
     error: Array
 
     def log_size(self, excess: Array) -> Array:
-        return self.log_factor.real + self.error + excess[:, None] * self.z.real
+        return np.real(self.log_factor) + self.error + excess[:, None] * np.real(self.z)
 
 
 def _exponential(v: Array) -> tuple[Array, Array]:
@@ -111,14 +111,14 @@ def _falling(law: LognormalMean, s: float, v: Array) -> TailNodes:
     y, log_slope = _exponential(v)
     q, log_slope = np.log(1 + y), log_slope - np.log(1 + y)  # grows like v: the strip must not turn r far
     r = s * np.exp(-q)
-    value, error = law.log_transform(-r, math.pi - q.imag)
+    value, error = law.log_transform(-r, math.pi - np.imag(q))
     rho = r / law.count
     jump, blur = log_jump(law, rho)
     # jump is the log of i(phi+ - phi-), and phi+ = e^{value/t + rho}
     log_ratio = jump - value / law.count - rho - 0.5j * math.pi
     ratio = np.exp(np.clip(log_ratio.real, -600.0, 50.0) + 1j * log_ratio.imag)
     left = law.count * log1p(-ratio)
-    left = np.minimum(left.real, 600.0) + 1j * left.imag  # beyond, the error is beyond all bounds anyway
+    left = np.minimum(np.real(left), 600.0) + 1j * np.imag(left)  # beyond, the error is beyond all bounds anyway
     lost = -np.expm1(left)
     log_lost = np.where(log_ratio.real < -40 - math.log(law.count), math.log(law.count) + log_ratio, np.log(lost))
     spill = 1.5 * np.abs(law.count * ratio * np.exp(left) / lost)
@@ -139,7 +139,9 @@ class TailSum:
         """The integral over e^scale, over pi, and its error."""
         line, sizes = self.middle, self.middle.log_size(excess)
         exponent = excess[:, None] * line.z + line.log_factor - scale[:, None]
-        value = (np.exp(np.minimum(exponent.real, 0.0)) * np.cos(exponent.imag)).sum(axis=1) * self.step / math.pi
+        value = (
+            (np.exp(np.minimum(np.real(exponent), 0.0)) * np.cos(np.imag(exponent))).sum(axis=1) * self.step / math.pi
+        )
         heights = np.exp(sizes - scale[:, None]) * self.step / math.pi
         rounding = np.expm1(np.minimum(line.error, 1.0)) + UNIT * (16 + 4 * np.abs(line.log_factor))
         error = heights @ rounding + 4 * UNIT * (heights @ np.abs(line.z)) * np.abs(excess)
@@ -165,7 +167,7 @@ class Crossing:
         scale = np.maximum(*(part.middle.log_size(excess).max(axis=1) for part in (self.rising, self.falling)))
         up, up_error = self.rising.value(excess, scale)
         down, down_error = self.falling.value(excess, scale)
-        real = float(self.rising.middle.z.real[-1])
+        real = float(self.rising.middle.z[-1].real)
         tail = np.exp(np.minimum(self.log_tail + real * excess - scale, 700.0)) / self.last
         return up + down, np.minimum(up_error + down_error + tail, 1e290), scale
 
@@ -204,7 +206,7 @@ def _place(law: LognormalMean, excess: float) -> float:
     r = most * np.geomspace(1e-7, 1.0, 120)
     with np.errstate(over="ignore", invalid="ignore"):  # too far out the error is not a number, and not chosen
         value, error = law.log_transform(-r.astype(complex), np.full(120, math.pi))
-    height = np.where(error < 0.5, value.real, math.inf) - r * excess - 2 * np.log(r)
+    height = np.where(error < 0.5, np.real(value), math.inf) - r * excess - 2 * np.log(r)
     return float(r[int(np.argmin(height))])
 
 

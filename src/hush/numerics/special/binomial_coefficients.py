@@ -7,7 +7,7 @@ import math
 import numpy as np
 
 from hush.arrays import Array
-from hush.numerics.laws.law import UNIT
+from hush.numerics.rounding import UNIT
 from hush.numerics.work import spend
 
 ENTRIES = 1 << 15

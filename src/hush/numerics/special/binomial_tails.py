@@ -8,7 +8,7 @@ import numpy as np
 from scipy import special
 
 from hush.arrays import Array
-from hush.numerics.laws.law import UNIT
+from hush.numerics.rounding import UNIT
 
 _HALF_LOG_TWO_PI = 0.5 * math.log(2 * math.pi)
 _SMALL = np.arange(1, 16)
@@ -32,7 +32,7 @@ def stirling_error(n: Array) -> Array:
     return np.where(n < 16, _SMALL_ERROR[np.minimum(n, 15.0).astype(int)], series)
 
 
-def deviance(x: Array, mean: Array) -> Array:
+def deviance(x: Array | float, mean: Array | float) -> Array:
     """x log(x/mean) + mean - x without cancellation (Loader 2000, bd0)."""
     x, mean = np.broadcast_arrays(np.asarray(x, dtype=float), np.asarray(mean, dtype=float))
     v = (x - mean) / (x + mean)
@@ -44,7 +44,7 @@ def deviance(x: Array, mean: Array) -> Array:
     return np.where(near, close, far)
 
 
-def log_pmf(count: Array, chance: float, successes: Array) -> Array:
+def log_pmf(count: Array | float, chance: float, successes: Array | float) -> Array:
     """log of the binomial probability by Loader's saddle-point form; -inf outside 0 .. count.
 
     The error is a few units in the last place of 1 + deviance, and what rounding of count * chance does:

@@ -17,7 +17,7 @@ from dataclasses import dataclass
 import numpy as np
 
 from hush.arrays import Array
-from hush.numerics.laws.law import UNIT
+from hush.numerics.rounding import UNIT
 from hush.numerics.special.logarithms import log1p
 from hush.numerics.work import room
 
@@ -131,11 +131,11 @@ class _Sums:
         k, u, hk, hu = boxes.k, boxes.u, boxes.k_half, boxes.u_half
         room(len(k) * len(self.weights), 10)
         terms = self.weights * np.exp(k[:, None] * self.skew - (u[:, None] - self.start) * self.places)
-        value, size = terms.real.sum(axis=1), np.abs(terms)
-        by_k, by_u = np.abs((terms @ self.skew).real), np.abs((terms @ self.places).real)
+        value, size = np.real(terms).sum(axis=1), np.abs(terms)
+        by_k, by_u = np.abs(np.real(terms @ self.skew)), np.abs(np.real(terms @ self.places))
         pull_k, pull_u = np.abs(self.skew), np.abs(self.places)
         s = -float(self.places[0].real)
-        lean = np.exp(np.minimum(hk * float(np.abs(self.skew.real).max()) + hu * s, 60.0))
+        lean = np.exp(np.minimum(hk * float(np.abs(np.real(self.skew)).max()) + hu * s, 60.0))
         bend = 0.5 * lean * (size * (hk[:, None] * pull_k + hu[:, None] * pull_u) ** 2).sum(axis=1)
         rounding = 1e-12 + 64 * UNIT * self.coins * float(pull_u.max())
         growth = np.exp(np.minimum(s * (u + hu - self.start) + k * max(float(self.skew[0].real), 0.0), 600.0))

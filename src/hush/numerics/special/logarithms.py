@@ -13,10 +13,11 @@ def log1p(z: Array) -> Array:
     >>> log1p(np.array([1e-20 + 1e-20j]))
     array([1.e-20+1.e-20j])
     """
-    result: Array = np.empty(z.shape, dtype=complex)
+    result = np.empty(z.shape, dtype=complex)
     size = np.abs(1 + z)
     near = np.abs(z) < 0.5
     small: Array = np.where(near, z, 0.0)
-    result.real = np.where(near, 0.5 * np.log1p(small.real * (2 + small.real) + small.imag**2), np.log(size))
-    result.imag = np.arctan2(z.imag, 1 + z.real)
+    real, imaginary = np.real(small), np.imag(small)
+    result.real = np.where(near, 0.5 * np.log1p(real * (2 + real) + imaginary**2), np.log(size))
+    result.imag = np.arctan2(np.imag(z), 1 + np.real(z))
     return result

@@ -14,7 +14,7 @@ import numpy as np
 from scipy import special
 
 from hush.arrays import Array
-from hush.numerics.laws.law import UNIT
+from hush.numerics.rounding import UNIT
 from hush.numerics.special.binomial_tails import excess, log_pmf, pmf_slack, window
 from hush.numerics.special.logarithms import log1p
 from hush.numerics.work import room
@@ -266,7 +266,7 @@ class _Line:
         """The trapezoid sum, the sum of its terms' sizes, and a bound on the terms that were left out."""
         nodes, missed = self.nodes(step, periods)
         main = self.spectrum(nodes * step)
-        ends = (1 / self.c**2 + 2 * float(part.sum()) for part in (main.real, np.abs(main)))
+        ends = (1 / self.c**2 + 2 * float(part.sum()) for part in (np.real(main), np.abs(main)))
         total, size = (step / (2 * math.pi) * end for end in ends)
         return total, size, missed
 

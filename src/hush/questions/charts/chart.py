@@ -158,12 +158,12 @@ def _renyi(mechanism: Mechanism, orders: list[float]) -> list[tuple[float, float
     """Bounds on the divergence of each order: the worst of all directions."""
     high = mechanism.renyi(orders=orders)
     low = np.zeros(len(orders))
-    for _, removed, added in mechanism.neighbours():
-        try:
-            for pair in mechanism.attained(removed, added, alone=False):
+    for _, neighbours in mechanism.directions():
+        for pair in mechanism.evidence(neighbours).members(alone=False):
+            try:
                 low = np.maximum(low, [pair.renyi(order)[0] for order in orders])
-        except NotCovered:
-            continue
+            except NotCovered:
+                break
     return list(zip(np.minimum(low, high).tolist(), high.tolist(), strict=True))
 
 
@@ -193,8 +193,8 @@ def _errors(mechanism: Mechanism, rates: np.ndarray) -> Errors:
     far = mechanism.epsilon(delta=finest, tolerance=0.01).upper
     losses = np.linspace(-1.0, 1.0, 121) * min(max(1.1 * far, 0.1), 100.0)
     low, high = 1 - rates, 1 - rates
-    for name, removed, added in mechanism.neighbours():
-        pair = mechanism.pair(removed, added)
+    for name, neighbours in mechanism.directions():
+        pair = mechanism.evidence(neighbours).pair
         known = (pair.swap() if name == "add" else pair).profile()
         a, b = profile_to_tradeoff_curve(known, rates, losses)
         low, high = np.minimum(low, a), np.minimum(high, b)

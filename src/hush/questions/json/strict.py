@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 import math
 import re
+from collections.abc import Set
 from typing import NoReturn
 
 from hush.errors import InvalidParameter
@@ -81,16 +82,13 @@ def _int(literal: str) -> int:
 # -- types of values -----------------------------------------------------------------------------------------
 
 
-def members(value: object, names: set[str]) -> dict[str, object]:
-    """The value, if it is an object with exactly these keys."""
+def members(value: object, names: set[str], optional: Set[str] = frozenset()) -> dict[str, object]:
+    """The value, if it is an object with exactly these keys; the optional ones may be missing."""
     if not isinstance(value, dict):
         refuse(f"an object with {', '.join(sorted(names))}", value=value)
-    if set(value) != names:
-        refuse(
-            f"exactly the fields {', '.join(sorted(names))}",
-            missing=sorted(names - set(value)),
-            unknown=sorted(set(value) - names),
-        )
+    missing, unknown = sorted(names - set(value)), sorted(set(value) - names - optional)
+    if missing or unknown:
+        refuse(f"exactly the fields {', '.join(sorted(names))}", missing=missing, unknown=unknown)
     return value
 
 
@@ -122,6 +120,11 @@ def as_whole(value: object) -> int:
 def as_truth(value: object) -> bool:
     """The value, if it is true or false."""
     return value if isinstance(value, bool) else refuse("true or false", value=value)
+
+
+def as_text(value: object) -> str:
+    """The value, if it is a string."""
+    return value if isinstance(value, str) else refuse("a string", value=value)
 
 
 def from_number(value: float) -> float | str:

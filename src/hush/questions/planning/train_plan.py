@@ -15,20 +15,15 @@ from hush.curves.relation import Relation
 from hush.errors import InvalidParameter
 from hush.mechanisms.leaves.noise import Gaussian
 from hush.mechanisms.mechanism import Mechanism
-from hush.mechanisms.schemes.allocation import Allocation
-from hush.mechanisms.schemes.fixed_size import WithoutReplacement
-from hush.mechanisms.schemes.scheme import Poisson, Scheme
-from hush.mechanisms.schemes.shuffled_batches import ShuffledBatches
+from hush.mechanisms.schemes.poisson import Poisson
+from hush.mechanisms.schemes.scheme import Scheme
 from hush.questions.calibrate import calibrate
-from hush.questions.json.mechanisms import to_json
+from hush.questions.json.codec import decode, encode
+from hush.questions.json.mechanisms import VERSION
 from hush.questions.json.strict import as_number, as_whole, members, parse, refuse
 from hush.questions.planning.central_limit import like_samples
 from hush.questions.statement import statement
 from hush.randomness.source import Source, source_or_secure
-
-SCHEMES: dict[str, type[Scheme]] = {
-    kind.__name__: kind for kind in (Poisson, Allocation, ShuffledBatches, WithoutReplacement)
-}
 
 
 @dataclass(frozen=True)
@@ -46,7 +41,7 @@ class TrainPlan:
 
     def __post_init__(self) -> None:
         """A plan whose fields were changed (dataclasses.replace) would run what its epsilon is not of."""
-        scheme = _scheme(type(self.scheme), self.examples, self.batch_size, self.epochs)
+        scheme = self.scheme.for_training(examples=self.examples, batch_size=self.batch_size, epochs=self.epochs)
         run = _run(scheme, self.noise_multiplier, _draws(scheme, self.examples, self.batch_size, self.epochs))
         if (scheme, run, self.delta) != (self.scheme, self.mechanism, self.bound.delta):
             rule = "fields that belong together: make another plan by hush.train_plan(...)"
@@ -60,23 +55,22 @@ class TrainPlan:
     @property
     def epoch_steps(self) -> int:
         """Steps that one draw of the scheme makes: 1, or those of an epoch."""
-        return self.scheme.steps if isinstance(self.scheme, Allocation | ShuffledBatches) else 1
+        return self.scheme.steps
 
     @property
     def steps(self) -> int:
         """All steps."""
-        return _steps(self.scheme, self.examples, self.batch_size, self.epochs)
+        return self.scheme.steps * _draws(self.scheme, self.examples, self.batch_size, self.epochs)
 
     @property
     def expected_batch(self) -> float:
         """Examples of a step on average, as planned: what sums are divided by. Never the number that was drawn."""
-        spans = isinstance(self.scheme, _SPANS)
-        return self.examples / self.epoch_steps if spans else float(self.batch_size)
+        return float(self.batch_size) if self.scheme.one_sample else self.examples / self.scheme.steps
 
     @property
     def size_is_public(self) -> bool:
         """Whether the guarantee takes the number of examples as known, so that the data must have exactly that many."""
-        return isinstance(self.scheme, ShuffledBatches | WithoutReplacement)
+        return self.scheme.public_size
 
     def batches(self, population: int, source: Source | None = None, *, start: int = 0) -> Iterator[np.ndarray]:
         """The numbers of the examples of each step, drawn by the scheme, from step `start` on.
@@ -92,8 +86,7 @@ class TrainPlan:
 
     def _drawn(self, population: int, source: Source, start: int) -> Iterator[np.ndarray]:
         for _ in range(start, self.steps, self.epoch_steps):
-            drawn = self.scheme.draw(population, source)
-            yield from drawn if isinstance(self.scheme, _SPANS) else [np.asarray(drawn, dtype=np.int64)]
+            yield from self.scheme.batches(population, source)
 
     def checked_start(self, start: int) -> int:
         """A step at which training may begin: an epoch that is drawn as a whole is trained as a whole."""
@@ -136,11 +129,11 @@ class TrainPlan:
             "examples": self.examples,
             "batch_size": self.batch_size,
             "epochs": self.epochs,
-            "scheme": type(self.scheme).__name__,
+            "scheme": encode(self.scheme),
             "noise_multiplier": self.noise_multiplier,
             "delta": self.delta,
         }
-        return json.dumps({"hush_train_plan": 1, **fields, "mechanism": json.loads(to_json(self.mechanism))})
+        return json.dumps({"hush_train_plan": VERSION, **fields, "mechanism": encode(self.mechanism)})
 
     def __str__(self) -> str:
         return (
@@ -178,7 +171,9 @@ def train_plan(
         raise InvalidParameter(who, f"a batch of at most all examples ({examples})", batch_size=batch_size)
     epochs = number(who, "0 <= epochs <= 10^6", 0.0, 1e6, epochs=epochs)
     delta = number(who, "0 < delta < 1", 0.0, 1.0, low_open=True, high_open=True, delta=delta)
-    way = _scheme(scheme, examples, batch_size, epochs)
+    if not (isinstance(scheme, type) and issubclass(scheme, Scheme)):
+        raise InvalidParameter(who, "a kind of scheme such as hush.Poisson or hush.Allocation", scheme=scheme)
+    way = scheme.for_training(examples=examples, batch_size=batch_size, epochs=epochs)
     draws = _draws(way, examples, batch_size, epochs)
     if (epsilon is None) == (noise_multiplier is None):
         rule = "either epsilon or noise_multiplier"
@@ -198,20 +193,19 @@ def _least_noise(scheme: Scheme, draws: int, rate: float, epsilon: object, delta
     if draws == 0:
         return 1.0
     alone = calibrate(lambda noise: Gaussian(noise).repeat(draws), over=(0.01, 1e8), epsilon=limit, delta=delta).value
-    if isinstance(scheme, ShuffledBatches):
+    if not scheme.gains:
         return float(alone)
     # No sample needs more noise than all examples would (twice that where one is replaced), and hardly less than
     # the central limit theorem's share of it.
-    most = 2.1 * alone if isinstance(scheme, WithoutReplacement) else 1.01 * alone
+    most = 2.1 * alone if scheme.covers is Relation.REPLACE else 1.01 * alone
     least = min(max(0.5 * rate * alone, 0.25), 0.5 * alone)
-    exact = isinstance(scheme, Poisson)
     return float(
         calibrate(
             lambda noise: _run(scheme, noise, draws),
             over=(least, most),
             epsilon=limit,
             delta=delta,
-            tolerance=1e-6 if exact else 1e-4,
+            tolerance=1e-6 if scheme.quick else 1e-4,
             like=_like(scheme, rate, draws),
         ).value
     )
@@ -219,8 +213,7 @@ def _least_noise(scheme: Scheme, draws: int, rate: float, epsilon: object, delta
 
 def _like(scheme: Scheme, rate: float, draws: int) -> list[Callable[[float], Mechanism]]:
     """What costs about as much and is cheaper to ask: a central limit theorem's normals, then Poisson sampling."""
-    steps = draws * scheme.steps if isinstance(scheme, Allocation) else draws
-    replaced = isinstance(scheme, WithoutReplacement)
+    steps, replaced = draws * scheme.steps, scheme.covers is Relation.REPLACE
 
     def limit(noise: float) -> Mechanism:
         return like_samples(noise, rate=rate, steps=steps, replaced=replaced)
@@ -228,7 +221,7 @@ def _like(scheme: Scheme, rate: float, draws: int) -> list[Callable[[float], Mec
     def poisson(noise: float) -> Mechanism:
         return Gaussian(noise / 2 if replaced else noise).on(Poisson(rate=rate)).repeat(steps)
 
-    return [limit] if isinstance(scheme, Poisson) else [limit, poisson]
+    return [limit] if scheme.quick else [limit, poisson]
 
 
 def train_plan_from_json(text: str) -> TrainPlan:
@@ -240,51 +233,27 @@ def train_plan_from_json(text: str) -> TrainPlan:
     """
     names = {"examples", "batch_size", "epochs", "scheme", "noise_multiplier", "delta", "mechanism", "hush_train_plan"}
     given = members(parse(text), names)
-    kind = SCHEMES.get(str(given["scheme"]))
-    if kind is None or given["hush_train_plan"] != 1:
-        refuse("a plan of version 1 with a known scheme", scheme=given["scheme"])
+    if as_whole(given["hush_train_plan"]) != VERSION:
+        refuse(f"a plan of version {VERSION}", hush_train_plan=given["hush_train_plan"])
+    scheme = decode(Scheme, given["scheme"])
     plan = train_plan(
         examples=as_whole(given["examples"]),
         batch_size=as_whole(given["batch_size"]),
         epochs=as_number(given["epochs"]),
         delta=as_number(given["delta"]),
         noise_multiplier=as_number(given["noise_multiplier"]),
-        scheme=kind,
+        scheme=type(scheme),
     )
-    if json.loads(to_json(plan.mechanism)) != given["mechanism"]:
-        refuse("the mechanism that its numbers make", mechanism=given["mechanism"])
+    if plan.scheme != scheme or encode(plan.mechanism) != given["mechanism"]:
+        refuse("the scheme and the mechanism that its numbers make", scheme=str(scheme), mechanism=given["mechanism"])
     return plan
-
-
-_SPANS = (Allocation, ShuffledBatches)
-
-
-def _scheme(kind: type[Scheme], examples: int, batch_size: int, epochs: float) -> Scheme:
-    names = ", ".join(f"hush.{name}" for name in SCHEMES)
-    if kind not in SCHEMES.values():
-        raise InvalidParameter("train_plan", f"one of {names} as the scheme", scheme=kind)
-    if kind is Poisson:
-        return Poisson(rate=batch_size / examples)
-    if kind is WithoutReplacement:
-        return WithoutReplacement(size=batch_size, population=examples)
-    if epochs != math.floor(epochs):
-        raise InvalidParameter("train_plan", f"whole epochs for {kind.__name__}", epochs=epochs)
-    steps = max(1, round(examples / batch_size))
-    return Allocation(steps=steps) if kind is Allocation else ShuffledBatches(steps=steps)
-
-
-def _steps(scheme: Scheme, examples: int, batch_size: int, epochs: float) -> int:
-    if isinstance(scheme, _SPANS):
-        return round(epochs) * scheme.steps
-    return math.ceil(epochs * examples / batch_size)
 
 
 def _draws(scheme: Scheme, examples: int, batch_size: int, epochs: float) -> int:
     """How often the scheme draws: for every step, or for every epoch."""
-    return _steps(scheme, examples, batch_size, epochs) // (scheme.steps if isinstance(scheme, _SPANS) else 1)
+    return math.ceil(epochs * examples / batch_size) if scheme.one_sample else round(epochs)
 
 
 def _run(scheme: Scheme, noise_multiplier: float, draws: int) -> Mechanism:
     """Each step clips to norm 1 and adds Gaussian noise: one record added or removed moves its sum by at most 1."""
-    run = Gaussian(noise_multiplier).on(scheme).repeat(draws)
-    return run.under(Relation.REPLACE) if isinstance(scheme, WithoutReplacement) else run
+    return Gaussian(noise_multiplier).on(scheme).repeat(draws).under(scheme.covers)

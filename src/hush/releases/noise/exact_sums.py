@@ -15,9 +15,9 @@ from hush.errors import InvalidParameter
 BLOCK = 1 << 15
 """Numbers that are handled at once: they stay in the cache, and the sum of their squares fits 64 bits."""
 BITS = 36
-"""Half the width of the bounds is 2^35 to 2^36 steps."""
+"""Half the width of the bounds is 2^35 to 2^36 steps: below 2^51, so that `_steps` reads them off a float."""
 SQUARE_BITS = 23
-"""The same where squares are added up."""
+"""The same where squares are added up: those of a block sum to at most 2^61."""
 EXTREME = 800
 """Bounds beyond 2^800 or below 2^-800 are brought near 1 first, by a power of two."""
 
@@ -127,6 +127,6 @@ def worth(steps: float, power: int) -> float:
         return math.copysign(largest, steps)
 
 
-def flat(value: Any, low: float, high: float) -> float:
-    """The value, cut to the range."""
+def clamped(value: Any, low: float, high: float) -> float:
+    """The value, moved to the nearer end of the range where it is outside."""
     return min(max(float(value), low), high)

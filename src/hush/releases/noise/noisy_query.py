@@ -23,6 +23,8 @@ from hush.releases.query import Query
 
 FINE = 20
 """A record moves a total by about 2^20 steps: rounding totals to such steps costs a millionth of the noise."""
+ROOT_2 = math.sqrt(2) * (1 + 1e-15)
+"""The L2 sensitivity where a replaced record moves two totals by 1 each; raised by more than two roundings."""
 
 
 @dataclass(frozen=True)

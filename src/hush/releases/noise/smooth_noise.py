@@ -41,6 +41,8 @@ POINTS = 40
 class SmoothNoise(ABC):
     """A law of noise with its alpha and beta."""
 
+    epsilon: float
+    """What it was made for."""
     alpha: float
     """The noise is S/alpha times the law."""
     beta: float
@@ -59,6 +61,9 @@ class SmoothNoise(ABC):
     @abstractmethod
     def draw(self, source: Source, scale: float) -> int:
         """One value of the law times the scale, rounded to a whole number, exactly."""
+
+    def __str__(self) -> str:
+        return f"{type(self).__name__} with epsilon {self.epsilon:g}"
 
 
 @dataclass(frozen=True)

@@ -14,9 +14,9 @@ import numpy as np
 from hush.checks import number
 from hush.curves.relation import Relation
 from hush.errors import InvalidParameter
+from hush.releases.answer import Answer, Run
 from hush.releases.boundary import attempted
-from hush.releases.noise.noisy_query import NoisyQuery
-from hush.releases.query import Answer, Run
+from hush.releases.noise.noisy_query import ROOT_2, NoisyQuery
 from hush.releases.release import Interval
 from hush.releases.statistics.sums import expanded, failure_split
 from hush.releases.tables.columns import NUMBERS, number_in
@@ -76,8 +76,8 @@ class Histogram(NoisyQuery):
         return "values" if self.edges is None else "numbers"
 
     def check(self, table: Table) -> None:
+        super().check(table)
         if self.edges is not None:
-            table.require_numbers("Histogram")
             return
         table.require_column("Histogram")
         kind = table.reader.kind(table.name)
@@ -90,7 +90,7 @@ class Histogram(NoisyQuery):
     def answer(self, run: Run) -> Answer:
         cells, level = self.cells, failure_split(run)
         counts = self._counts(run.table)
-        l1, l2 = (2, math.sqrt(2) * (1 + 1e-15)) if self.relation is Relation.REPLACE else (1, 1.0)
+        l1, l2 = (2, ROOT_2) if self.relation is Relation.REPLACE else (1, 1.0)
         found, _ = self.noised(counts[: len(cells)], l1=l1, l2=l2, source=run.source)
         # each cell has its interval; all of them hold together
         reach, inner = (found.reach(1 - (1 - c) / len(cells)) for c in (run.confidence, level))
@@ -122,7 +122,7 @@ def read_category(text: str, kind: str) -> object:
     if kind == "truth" and text.lower() in ("true", "false"):
         return text.lower() == "true"
     found = number_in(text)
-    exact = attempted(lambda: Decimal(text), Decimal("nan"))  # none where the exponent itself is too large
+    exact = attempted(lambda: Decimal(text), Decimal("nan"))  # NaN where the exponent itself is too large
     if math.isnan(found) or exact.is_nan():
         raise InvalidParameter("Histogram", "categories that are numbers, as the column is", categories=text)
     if math.isfinite(found) and text.strip().lstrip("+-").isdigit():
@@ -141,8 +141,8 @@ def _categories(given: object) -> tuple[object, ...]:
     plain = tuple(item.item() if isinstance(item, np.generic) else item for item in given)
     if not plain or not all(isinstance(item, str | int | float | Decimal) for item in plain):
         raise InvalidParameter("Histogram", rule, categories=plain)
-    unequal = any(isinstance(item, float | Decimal) and Decimal(item).is_nan() for item in plain)  # to itself
-    if unequal or len(set(plain)) < len(plain):
+    nan = any(isinstance(item, float | Decimal) and Decimal(item).is_nan() for item in plain)
+    if nan or len(set(plain)) < len(plain):
         raise InvalidParameter("Histogram", rule, categories=plain)
     return plain
 

@@ -9,17 +9,18 @@ from itertools import pairwise
 
 import numpy as np
 
+from hush.arrays import Array
 from hush.checks import number
 from hush.curves.relation import Relation, checked_relation
 from hush.errors import InvalidParameter
 from hush.mechanisms.leaves.choice import Exponential
 from hush.mechanisms.mechanism import Mechanism
 from hush.randomness.source import Source
+from hush.releases.answer import Answer, Run
 from hush.releases.noise.lattice import Lattice
-from hush.releases.noise.quantile_selection import Array, draw_quantile
-from hush.releases.query import Answer, Query, Run
+from hush.releases.noise.quantile_selection import draw_quantile
+from hush.releases.query import Query
 from hush.releases.statistics.quantile import without_nan
-from hush.releases.tables.table import Table
 
 BITS = 52
 """Places within the range, those between two steps included."""
@@ -72,13 +73,6 @@ class Quantiles(Query):
     @property
     def mechanism(self) -> Mechanism:
         return Exponential(epsilon=self.epsilon / self.levels, relation=self.relation).repeat(self.levels)
-
-    @property
-    def reads(self) -> str:
-        return "numbers"
-
-    def check(self, table: Table) -> None:
-        table.require_numbers("Quantiles")
 
     def answer(self, run: Run) -> Answer:
         lattice = self._lattice()

@@ -7,15 +7,16 @@ from fractions import Fraction
 
 import numpy as np
 
+from hush.arrays import Array
 from hush.checks import number
 from hush.curves.relation import Relation, checked_relation
 from hush.mechanisms.leaves.choice import Exponential
 from hush.mechanisms.mechanism import Mechanism
+from hush.releases.answer import Answer, Run
 from hush.releases.noise.lattice import Lattice
-from hush.releases.noise.quantile_selection import Array, draw_quantile
-from hush.releases.query import Answer, Query, Run
+from hush.releases.noise.quantile_selection import draw_quantile
+from hush.releases.query import Query
 from hush.releases.statistics.order_statistics import order_statistics
-from hush.releases.tables.table import Table
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -54,13 +55,6 @@ class Quantile(Query):
     def mechanism(self) -> Mechanism:
         return Exponential(epsilon=self.epsilon, relation=self.relation)
 
-    @property
-    def reads(self) -> str:
-        return "numbers"
-
-    def check(self, table: Table) -> None:
-        table.require_numbers(type(self).__name__)
-
     def answer(self, run: Run) -> Answer:
         lattice = Lattice.within(self.bounds, step=self.step)
         values = without_nan(run.table.array(numbers=True), lattice)
@@ -73,6 +67,12 @@ class Quantile(Query):
             lattice=lattice,
         )
         return Answer(lattice.value(index), None, None)
+
+    def audit_records(self) -> tuple[list[float], float]:
+        """Above the median, so many low records that one more high one moves the quantile to the high ones."""
+        if not 0.5 < self.p < 1:
+            return super().audit_records()
+        return [0.0] * (round(self.p / (1 - self.p)) - 1) + [1.0], 1.0
 
 
 @dataclass(frozen=True, kw_only=True)

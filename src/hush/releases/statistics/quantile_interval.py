@@ -11,10 +11,9 @@ from hush.curves.relation import Relation
 from hush.errors import InvalidParameter
 from hush.mechanisms.leaves.choice import Exponential
 from hush.mechanisms.mechanism import Mechanism
-from hush.mechanisms.schemes.scheme import Poisson
+from hush.releases.answer import Answer, Run
 from hush.releases.noise.lattice import Lattice
 from hush.releases.noise.quantile_selection import draw_quantile
-from hush.releases.query import Answer, Run, rate_of
 from hush.releases.release import Interval
 from hush.releases.statistics.order_statistics import order_statistics
 from hush.releases.statistics.quantile import Quantile, change_of_loss, without_nan
@@ -83,11 +82,14 @@ class QuantileInterval(Quantile):
         sampling = 0.0
         if run.scheme is not None:
             failure /= 3
+            rate = run.scheme.expected_rate
+            if rate is None:
+                return 1.0
             if self.relation is not Relation.REPLACE:
-                if not isinstance(run.scheme, Poisson):
+                if not run.scheme.streams:
                     return 1.0
                 # Chernoff: a binomial number is below its mean m by more than sqrt(2 m log(1/failure)) so rarely
-                size *= rate_of(run.scheme)
+                size *= rate
                 size -= math.sqrt(2 * size * math.log(1 / failure)) if size > 0 else 0.0
             sampling = math.sqrt(math.log(2 / failure) / (2 * size)) if size > 0 else 1.0
         if size <= 0:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+from collections.abc import Callable
 
 
 def mean_range(low: float, high: float, records: float, failure: float) -> tuple[float, float]:
@@ -64,7 +65,7 @@ def _kl(a: float, b: float) -> float:
     return head + ((1 - a) * math.log((1 - a) / (1 - b)) if a < 1 else 0.0)
 
 
-def _edge(inside: float, outside: float, holds) -> float:
+def _edge(inside: float, outside: float, holds: Callable[[float], bool]) -> float:
     """The end of the range where the condition holds, on the side of `outside`, rounded outwards."""
     for _ in range(100):
         middle = (inside + outside) / 2

@@ -12,11 +12,12 @@ from fractions import Fraction
 
 import numpy as np
 
+from hush.arrays import Array
 from hush.checks import count, number
 from hush.errors import InvalidParameter
 from hush.questions.charts.drawing import Axis, Chart, ChartLine, Stroke
 from hush.releases.noise.exact_sums import checked_bounds
-from hush.releases.statistics.smooth_sensitivity import Array, len_left, len_right, smooth_of_sorted, values_at
+from hush.releases.statistics.smooth_sensitivity import len_left, len_right, smooth_of_sorted, values_at
 
 
 def rank_of(size: int, p: float) -> int:

@@ -5,19 +5,20 @@ from __future__ import annotations
 import math
 from dataclasses import dataclass, field
 
+from hush.arrays import Array
 from hush.checks import number
 from hush.curves.relation import Relation
 from hush.errors import InvalidParameter
 from hush.mechanisms.mechanism import Mechanism
 from hush.randomness.integer_noise import LARGEST
+from hush.releases.answer import Answer, Run
 from hush.releases.noise.lattice import Lattice
 from hush.releases.noise.smooth_noise import SmoothNoise
-from hush.releases.query import Answer, Query, Run
+from hush.releases.query import Query
 from hush.releases.statistics.order_statistics import order_statistics
 from hush.releases.statistics.quantile import without_nan
 from hush.releases.statistics.sensitivity import rank_of
-from hush.releases.statistics.smooth_sensitivity import Array, smooth_of_sorted
-from hush.releases.tables.table import Table
+from hush.releases.statistics.smooth_sensitivity import smooth_of_sorted
 
 FINE = 36
 """By default the range has 2^36 to 2^37 steps: S is at least one step, and S/alpha at most 2^50 steps."""
@@ -67,13 +68,6 @@ class SmoothQuantile(Query):
     def mechanism(self) -> Mechanism:
         return self.noise.mechanism
 
-    @property
-    def reads(self) -> str:
-        return "numbers"
-
-    def check(self, table: Table) -> None:
-        table.require_numbers(type(self).__name__)
-
     def answer(self, run: Run) -> Answer:
         lattice = self._lattice()
         values = without_nan(run.table.array(numbers=True), lattice)
@@ -87,6 +81,10 @@ class SmoothMedian(SmoothQuantile):
     """The median, plus noise in proportion to its smooth sensitivity: `SmoothQuantile` at p = 1/2."""
 
     p: float = field(default=0.5, init=False)
+
+    def audit_records(self) -> tuple[list[float], float]:
+        """The third of three records decides the median."""
+        return [0.0, 1.0], 1.0
 
 
 def centre_and_smooth(values: Array, *, p: float, beta: float, lattice: Lattice) -> tuple[int, float]:

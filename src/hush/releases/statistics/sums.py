@@ -7,12 +7,11 @@ from dataclasses import dataclass
 from hush.checks import positive
 from hush.curves.relation import Relation
 from hush.errors import InvalidParameter, NotCovered
-from hush.releases.noise.exact_sums import SumGrid, checked_bounds, flat, worth
+from hush.releases.answer import Answer, Run
+from hush.releases.noise.exact_sums import SumGrid, checked_bounds, clamped, worth
 from hush.releases.noise.noisy_query import NoisyQuery
-from hush.releases.query import Answer, Run
 from hush.releases.release import Interval
 from hush.releases.statistics.sampling_error import expansion_reach, mean_range, total_range
-from hush.releases.tables.table import Table
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -29,8 +28,9 @@ class Count(NoisyQuery):
         if self.relation is Relation.REPLACE:
             raise NotCovered("a count under REPLACE: the number of records is public there. Take ADD_REMOVE")
 
-    def check(self, table: Table) -> None:
-        """Any records can be counted."""
+    @property
+    def reads(self) -> str:
+        return ""
 
     def answer(self, run: Run) -> Answer:
         rate, level = run.rate, failure_split(run)
@@ -62,13 +62,6 @@ class Sum(NoisyQuery):
     def __post_init__(self) -> None:
         super().__post_init__()
         object.__setattr__(self, "bounds", checked_bounds("Sum", self.bounds))
-
-    @property
-    def reads(self) -> str:
-        return "numbers"
-
-    def check(self, table: Table) -> None:
-        table.require_numbers("Sum")
 
     def answer(self, run: Run) -> Answer:
         grid, rate, level = SumGrid(self.bounds), run.rate, failure_split(run)
@@ -124,13 +117,6 @@ class Mean(NoisyQuery):
                 rule = "no size under REPLACE: there the number of records is public, and counted"
                 raise InvalidParameter("Mean", rule, size=self.size)
 
-    @property
-    def reads(self) -> str:
-        return "numbers"
-
-    def check(self, table: Table) -> None:
-        table.require_numbers("Mean")
-
     def answer(self, run: Run) -> Answer:
         grid = SumGrid(self.bounds)
         total, records = grid.sums(run.table.batches(numbers=True), powers=1)
@@ -181,8 +167,8 @@ class Mean(NoisyQuery):
         low, high = self.bounds
 
         def value(place: float) -> float:
-            place = flat(place, 0.0, 1.0)
-            return flat((1 - place) * low + place * high, low, high)
+            place = clamped(place, 0.0, 1.0)
+            return clamped((1 - place) * low + place * high, low, high)
 
         ranges = [Interval(value(a), value(b), run.confidence) for a, b in (noise, whole)]
         return Answer(value(at), ranges[0], ranges[1])
@@ -205,7 +191,7 @@ def _ratio_range(totals: tuple[float, ...], reach: float) -> tuple[float, float]
 
 
 def failure_split(run: Run) -> float:
-    """On a sample, noise and sampling each get half of what may fail."""
+    """The confidence that the noise alone needs: on a sample, noise and sampling each get half of what may fail."""
     return run.confidence if run.rate == 1 else 1 - (1 - run.confidence) / 2
 
 

@@ -6,13 +6,12 @@ import math
 from dataclasses import dataclass
 
 from hush.curves.relation import Relation
-from hush.releases.noise.exact_sums import SQUARE_BITS, SumGrid, checked_bounds, flat
-from hush.releases.noise.noisy_query import NoisyQuery
-from hush.releases.query import Answer, Run
+from hush.releases.answer import Answer, Run
+from hush.releases.noise.exact_sums import SQUARE_BITS, SumGrid, checked_bounds, clamped
+from hush.releases.noise.noisy_query import ROOT_2, NoisyQuery
 from hush.releases.release import Interval
 from hush.releases.statistics.sampling_error import mean_range
 from hush.releases.statistics.sums import failure_split
-from hush.releases.tables.table import Table
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -35,18 +34,11 @@ class Variance(NoisyQuery):
         super().__post_init__()
         object.__setattr__(self, "bounds", checked_bounds("Variance", self.bounds))
 
-    @property
-    def reads(self) -> str:
-        return "numbers"
-
-    def check(self, table: Table) -> None:
-        table.require_numbers("Variance")
-
     def answer(self, run: Run) -> Answer:
         grid, level = SumGrid(self.bounds, SQUARE_BITS), failure_split(run)
         totals, records = _bernstein(grid, grid.sums(run.table.batches(numbers=True), powers=2))
         one = (grid.high - grid.low) ** 2
-        l1, l2 = (2 * one, math.sqrt(2) * one * (1 + 1e-15)) if self.relation is Relation.REPLACE else (one, float(one))
+        l1, l2 = (2 * one, ROOT_2 * one) if self.relation is Relation.REPLACE else (one, float(one))
         found, shift = self.noised(totals, l1=l1, l2=l2, source=run.source)
         unit = one / 2**shift
         places = tuple(total / unit for total in found.totals)
@@ -85,8 +77,8 @@ def _variance(places: tuple[float, ...], public: float | None) -> float:
     """E t^2 - (E t)^2 at the noisy totals, cut to what is possible."""
     above, below, between = (max(place, 0.0) for place in places)
     records = max(public if public is not None else above + below + between, 1.0)
-    first = flat((above - below) / records, -1.0, 1.0)
-    return flat((above + below - between) / records - first * first, 0.0, 1.0)
+    first = clamped((above - below) / records, -1.0, 1.0)
+    return clamped((above + below - between) / records - first * first, 0.0, 1.0)
 
 
 def _ranges(places: tuple[float, ...], reach: float, public: float | None) -> _Ranges:
@@ -107,7 +99,7 @@ def _quotient(top: tuple[float, float], fewest: float, most: float) -> tuple[flo
         return -1.0, 1.0
     low = top[0] / (fewest if top[0] < 0 else most)
     high = top[1] / (most if top[1] < 0 else fewest)
-    return flat(low, -1.0, 1.0), flat(high, -1.0, 1.0)
+    return clamped(low, -1.0, 1.0), clamped(high, -1.0, 1.0)
 
 
 def _of_population(found: _Ranges, failure: float) -> _Ranges:
@@ -121,8 +113,8 @@ def _variance_range(found: _Ranges) -> tuple[float, float]:
     low, high = found.first
     least = 0.0 if low <= 0 <= high else min(low * low, high * high)
     return (
-        flat(found.second[0] - max(low * low, high * high), 0.0, 1.0),
-        flat(found.second[1] - least, 0.0, 1.0),
+        clamped(found.second[0] - max(low * low, high * high), 0.0, 1.0),
+        clamped(found.second[1] - least, 0.0, 1.0),
     )
 
 

@@ -38,7 +38,7 @@ def of_type(kind: Any) -> Column:
 
 
 def texts_of(cells: list[bytes | None]) -> np.ndarray:
-    """Bytes as texts; those that are none are replaced, so that no cell can stop the reading."""
+    """Bytes as texts; what is no UTF-8 is replaced, so that no cell can stop the reading."""
     return objects([None if cell is None else cell.decode(errors="replace") for cell in cells])
 
 

@@ -113,7 +113,7 @@ def number_in(text: str) -> float:
     """
     try:
         return float(text) if text.isascii() and "_" not in text else np.nan
-    except (ValueError, AttributeError):  # a missing text is none either
+    except (ValueError, AttributeError):  # a missing text is no number either
         return np.nan
 
 
@@ -136,5 +136,5 @@ def _number(cell: Any) -> float:
 
 
 def numbers_in(words: np.ndarray) -> np.ndarray:
-    """Numbers out of texts; what is none becomes NaN, like a missing value."""
+    """Numbers out of texts; what is no number becomes NaN, like a missing value."""
     return np.fromiter(map(number_in, words), dtype=float, count=len(words))

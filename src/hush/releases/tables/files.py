@@ -15,12 +15,12 @@ from hush.errors import InvalidParameter
 from hush.releases.tables.arrow import of_arrow, of_type, texts_of
 from hush.releases.tables.columns import numbers_in
 from hush.releases.tables.csv_records import blocks, first_record
-from hush.releases.tables.readers import BATCH, Reader, needs, require_different
+from hush.releases.tables.reader import BATCH, Reader, needs, require_different
 
 AT_ONCE = 1 << 22
 """Row groups of up to so many records are decoded whole, two at a time; larger ones in batches."""
 MARK = b"\xef\xbb\xbf"
-"""What some programs write before a text in UTF-8."""
+"""The byte order mark, which some programs write before a text in UTF-8."""
 
 
 class Parquet(Reader):
@@ -90,8 +90,8 @@ def _ahead(read: Callable[[Any], Any], parts: Iterable[Any]) -> Iterator[Any]:
 class Csv(Reader):
     """A CSV file in UTF-8 with a header. Cells are text: which of them are numbers is never guessed from the data.
 
-    Where numbers are asked for, a cell that is none counts as missing. Rows with more or fewer cells than the header
-    are left out, and so are rows of more than 64 MiB.
+    Where numbers are asked for, a cell that is no number counts as missing. Rows with more or fewer cells than the
+    header are left out, and so are rows of more than 64 MiB.
     """
 
     def __init__(self, path: Path) -> None:
@@ -117,7 +117,7 @@ class Csv(Reader):
             raise InvalidParameter("table", "a CSV file in UTF-8 with a header", source=str(self._path))
         return names
 
-    def kind(self, name: str) -> str:
+    def kind(self, name: str) -> str:  # noqa: ARG002 - every column is text
         return "text"
 
     def rows(self) -> int | None:
@@ -140,7 +140,7 @@ class Csv(Reader):
             read_options=csv.ReadOptions(
                 column_names=[str(k) for k in range(len(self.names))], block_size=len(block) + 1, use_threads=False
             ),
-            parse_options=csv.ParseOptions(newlines_in_values=True, invalid_row_handler=lambda row: "skip"),
+            parse_options=csv.ParseOptions(newlines_in_values=True, invalid_row_handler=lambda _row: "skip"),
             convert_options=csv.ConvertOptions(
                 include_columns=wanted, column_types=dict.fromkeys(wanted, binary()), strings_can_be_null=False
             ),

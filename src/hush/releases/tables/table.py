@@ -10,10 +10,12 @@ import numpy as np
 
 from hush.checks import count
 from hush.errors import InvalidParameter
-from hush.mechanisms.schemes.scheme import OneSample, Poisson
+from hush.mechanisms.schemes.scheme import Scheme
 from hush.randomness.source import Source
 from hush.releases.tables.columns import NUMBERS, numbers_in
-from hush.releases.tables.readers import ONLY, Reader, open_reader
+from hush.releases.tables.memory import ONLY
+from hush.releases.tables.opening import open_reader
+from hush.releases.tables.reader import Reader
 from hush.releases.tables.users import first_of_each
 
 Progress = Callable[[int, int | None], None]
@@ -68,7 +70,7 @@ class Table:
 
     @property
     def _listed(self) -> str:
-        """Where the names are: no message has them, as they are a record in a file without a header."""
+        """How to list the names. No message has them: in a file without a header they are a record."""
         return f"it has {len(self.reader.names)}; hush.releases.table(data).reader.names lists them"
 
     def require_column(self, who: str) -> None:
@@ -118,13 +120,13 @@ class Table:
                 kept = keep(arrays[-1])
                 yield tuple(array[kept] for array in arrays[:-1])
 
-    def drawn(self, scheme: OneSample, source: Source, names: tuple[str, ...] = (), *, numbers: bool = False) -> Table:
+    def drawn(self, scheme: Scheme, source: Source, names: tuple[str, ...] = (), *, numbers: bool = False) -> Table:
         """A sample of the records: these columns in memory, the first one as numbers if told; others when asked for.
 
         One pass over the table where the scheme allows it, memory for the sample alone.
         """
         reader = Drawn(self)
-        if isinstance(scheme, Poisson) and (self.unit is not None or self.reader.rows() is None):
+        if scheme.streams and (self.unit is not None or self.reader.rows() is None):
             # coins are independent, so each batch may toss its own: the number of records need not be known before
             reader.toss(lambda count: scheme.draw(count, source), names, numbers)
         else:

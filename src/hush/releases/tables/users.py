@@ -15,7 +15,7 @@ PLAIN = (str, int, float, bool, bytes, Decimal)
 
 
 class _Named:
-    """A unit with code of its own, which may raise when it meets another: then they are two."""
+    """A unit of a type with a comparison of its own, which may raise: units that cannot be compared are different."""
 
     def __init__(self, unit: Any) -> None:
         self._unit, self._hash = unit, attempted(lambda: hash(unit), 0)
@@ -53,7 +53,7 @@ def first_of_each(most: int) -> Callable[[np.ndarray], np.ndarray]:
 
 
 def _missing(units: np.ndarray) -> np.ndarray:
-    """Units that are none: None, NaN, empty texts, and what cannot be compared or looked up."""
+    """Which records have no unit: None, NaN, empty texts, and what cannot be compared or looked up."""
     if units.dtype.kind == "f":
         return np.isnan(units)
     if units.dtype.kind in "mM":
@@ -66,7 +66,7 @@ def _missing(units: np.ndarray) -> np.ndarray:
 
 
 def _is_none(unit: Any) -> bool:
-    """Also what cannot tell: pandas.NA is neither equal nor different, lists have no hash, others raise anything."""
+    """Whether it is no unit, or cannot tell: pandas.NA is neither equal nor different, lists have no hash."""
     return attempted(lambda: hash(unit) is None or unit is None or bool(unit == "") or bool(unit != unit), True)
 
 

@@ -14,9 +14,10 @@ from typing import Protocol
 import numpy as np
 
 from hush.arrays import Array
-from hush.curves.pairs.pair import Interval, Pair
+from hush.curves.interval import Interval
+from hush.curves.pairs.pair import Pair
 from hush.errors import InvalidParameter, NotCovered
-from hush.numerics.laws.law import UNIT
+from hush.numerics.rounding import UNIT
 from hush.numerics.special.largest_coefficient import log_largest
 from hush.numerics.special.positive_part import Trials, log_positive_part
 from hush.numerics.work import spend
@@ -197,7 +198,7 @@ class BinaryResponses:
     MOST = 400
     """People up to which all cases are tried."""
 
-    def log_delta(self, epsilon: float, tolerance: float = 1e-10) -> Interval:
+    def log_delta(self, epsilon: float, tolerance: float = 1e-10) -> Interval:  # noqa: ARG002
         laws = _binary_laws(self.epsilon0, self.people)
         return self._worst(laws[:-1], laws[1:], epsilon)
 

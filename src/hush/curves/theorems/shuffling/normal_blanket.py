@@ -10,8 +10,8 @@ import numpy as np
 from scipy import special
 
 from hush.arrays import Array
-from hush.curves.pairs.pair import Interval
-from hush.numerics.laws.law import UNIT
+from hush.curves.interval import Interval
+from hush.numerics.rounding import UNIT
 from hush.numerics.special.positive_part import Trials, along_line, log_chernoff
 from hush.numerics.work import remembered
 
@@ -37,7 +37,7 @@ class NormalBlanket:
     deviation: float
     people: int
 
-    def log_delta(self, epsilon: float, tolerance: float = 1e-9) -> Interval:
+    def log_delta(self, epsilon: float, tolerance: float = 1e-9) -> Interval:  # noqa: ARG002
         """An upper bound only. The smaller delta is, the farther must losses be listed; any list gives a bound."""
         if self.people * 2 * special.ndtr(-0.5 / self.deviation) < HIDING:
             return -math.inf, 0.0

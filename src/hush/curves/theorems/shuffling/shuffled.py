@@ -11,13 +11,14 @@ import numpy as np
 from scipy import special
 
 from hush.arrays import Array
-from hush.curves.pairs.finite import FinitePair, sampled
-from hush.curves.pairs.pair import Interval, Pair, Share, agreed_epsilon, agreed_log_delta, exact
-from hush.curves.pairs.product import Mixed
+from hush.curves.interval import Interval, agreed_epsilon, agreed_log_delta, exact
+from hush.curves.pairs.finite import FinitePair
+from hush.curves.pairs.pair import Certificates, Pair
 from hush.curves.theorems.shuffling.multiset import Profile
 from hush.errors import InvalidParameter, NotCovered
-from hush.numerics.laws.law import UNIT
+from hush.numerics.laws.atoms import sampled
 from hush.numerics.roots import decreasing_root
+from hush.numerics.rounding import UNIT
 from hush.numerics.special.binomial_tails import log_pmf, window
 from hush.numerics.work import attempt, part, room
 
@@ -96,7 +97,7 @@ class ShuffledPair(Pair):
         low, high = (math.log(-math.expm1(epsilon) + math.exp(epsilon + end)) for end in ends)
         return low - 4 * UNIT, min(high + 4 * UNIT, 0.0)
 
-    def epsilon(self, log_delta: float, tolerance: float = 1e-9, floor: float = 0.0) -> Interval:
+    def epsilon(self, log_delta: float, tolerance: float = 1e-9, floor: float = 0.0) -> Interval:  # noqa: ARG002
         if log_delta == -math.inf:
             return self.largest, self.largest
         low = self._root(self._lower, log_delta, tolerance)[0]
@@ -138,14 +139,8 @@ class ShuffledPair(Pair):
             low, high, reach = high, high + reach, 4 * reach
         return decreasing_root(excess, low, min(high, self.largest), width)
 
-    def mix(self, rate: float) -> Pair:
-        return Mixed(self, Share().mix(rate))
-
     def swap(self) -> Pair:
         return self
-
-    def tails(self, losses: Array) -> tuple[Array, Array, Array, Array]:
-        raise NotCovered("the loss of shuffled reports is known only through its profile")
 
     def renyi(self, order: float) -> Interval:
         """From above by the table; no lower end is claimed."""
@@ -156,12 +151,12 @@ class ShuffledPair(Pair):
         """A pair that some randomizer and data attain; it stays exact when it is composed."""
         return bit_pair(self.people, *self.bit)
 
-    def table(self) -> FinitePair:
-        return self._table
+    def profile_points(self) -> tuple[Array, Array]:
+        """The same points on either side of 0, and mirrored values: a table of them is symmetric."""
+        return self._points
 
     @cached_property
-    def _table(self) -> FinitePair:
-        """Upper bounds at many epsilons, joined by lines: a symmetric finite pair above."""
+    def _points(self) -> tuple[Array, Array]:
         reach = self._root(self._quick, math.log(1e-13), 1e-2)[1]
         if not math.isfinite(reach):
             raise NotCovered("a table of this profile needs a finite epsilon at delta 1e-13")
@@ -171,7 +166,26 @@ class ShuffledPair(Pair):
         if math.isfinite(self.largest):
             epsilons, deltas = np.append(epsilons, self.largest), np.append(deltas, 0.0)
         mirrored = -np.expm1(-epsilons[:0:-1]) + np.exp(-epsilons[:0:-1]) * deltas[:0:-1]
-        return FinitePair.from_profile(np.concatenate([-epsilons[:0:-1], epsilons]), np.concatenate([mirrored, deltas]))
+        return np.concatenate([-epsilons[:0:-1], epsilons]), np.concatenate([mirrored, deltas])
+
+    @cached_property
+    def _table(self) -> FinitePair:
+        return FinitePair.from_profile(*self._points)
+
+    def certificates(self, log_delta: float) -> Certificates:
+        """Every theorem on its own, then what is attained, then no theorem at all."""
+        named = dict((*self.above, *self.listed))
+        found: list[tuple[str, Callable[[], Interval]]] = []
+        for name, bound in named.items():
+            found.append((name, lambda bound=bound: (0.0, self.epsilon_by(bound, log_delta)[1])))
+        if math.isfinite(self.largest):
+            closed = lambda: (0.0, clone_closed_form(self.largest, self.people, math.exp(log_delta)))  # noqa: E731
+            found.append(("clone, closed form", closed))
+        for name, bound in self.below:
+            found.append((f"{name} (from below)", lambda bound=bound: (self.epsilon_by(bound, log_delta)[0], math.inf)))
+        if "unshuffled" not in named:
+            found.append(("unshuffled", lambda: self.report.epsilon(log_delta, 1e-6)))
+        return tuple(found)
 
 
 def bit_pair(people: int, among_others: float, with_record: float) -> FinitePair:
@@ -208,7 +222,7 @@ class HoeffdingBlanket:
     people: int
     mass: float | None = None
 
-    def log_delta(self, epsilon: float, tolerance: float = 1e-9) -> Interval:
+    def log_delta(self, epsilon: float, tolerance: float = 1e-9) -> Interval:  # noqa: ARG002
         least, most = (math.exp(-self.epsilon0), 1.0) if self.mass is None else (self.mass, self.mass)
         a = math.expm1(epsilon)
         b = most * math.expm1(self.epsilon0) * (1 + math.exp(epsilon))

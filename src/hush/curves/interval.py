@@ -1,0 +1,68 @@
+"""Certified intervals as bare pairs of floats, and what to do when two ends were found in different ways."""
+
+from __future__ import annotations
+
+import math
+from fractions import Fraction
+
+from hush.errors import Contradiction
+
+CROSSING = 1e-5
+"""Ends of an interval may cross by this, relatively: engines stop at 1e-7 and round at 1e-9, so a larger crossing is
+a wrong certificate and no rounding."""
+LEAST_CROSSING = 1e-12
+"""The same for an epsilon near 0, where no relative measure holds."""
+BEYOND = -690.0
+"""Logs of delta below this are beyond floats (e^-745 is the least): two ends there cannot be compared."""
+Interval = tuple[float, float]
+"""Certified lower and upper bound."""
+
+
+def agreed_epsilon(low: float, high: float) -> Interval:
+    """Two ends that were found in different ways; if they cross by more than rounding, one of them is wrong."""
+    if not low <= high * (1 + CROSSING) + LEAST_CROSSING:  # so too if one of them is no number
+        raise Contradiction(low, high)
+    return min(low, high), max(low, high)
+
+
+def agreed_log_delta(low: float, high: float) -> Interval:
+    """The same for logs of delta; those that are beyond floats say nothing.
+
+    >>> agreed_log_delta(-3.0, -3.0000001)
+    (-3.0000001, -3.0)
+    """
+    low, high = known((low, high))
+    if low > BEYOND and low > high + (CROSSING * (1 + abs(high)) if high > -math.inf else 0.0):
+        raise Contradiction(low, high)
+    return min(low, high), max(low, high)
+
+
+def known(ends: Interval) -> Interval:
+    """The two ends, if they are numbers: min and max would drop one that is not, and leave a bound of nothing."""
+    if math.isnan(ends[0]) or math.isnan(ends[1]):
+        raise Contradiction(*ends)
+    return ends
+
+
+def exact(value: float) -> Interval:
+    """The interval of one value."""
+    return value, value
+
+
+def least_log_delta(epsilon: float) -> float:
+    """log of 1 - e^epsilon, which no delta is below; minus infinity from epsilon 0 on.
+
+    >>> least_log_delta(1.0)
+    -inf
+    """
+    return math.log(-math.expm1(epsilon)) if epsilon < 0 else -math.inf
+
+
+def written_up(number: Fraction) -> float:
+    """The least float whose shortest decimals are not below the number.
+
+    >>> written_up(3 * Fraction("0.1"))
+    0.3
+    """
+    near = float(number)
+    return near if Fraction(repr(near)) >= number else math.nextafter(near, math.inf)

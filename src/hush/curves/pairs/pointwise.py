@@ -1,0 +1,128 @@
+"""Several pairs at once, answered question by question: the least of the bounds, or the largest profile."""
+
+from __future__ import annotations
+
+import math
+from abc import abstractmethod
+from collections.abc import Callable, Iterable
+from dataclasses import dataclass
+
+import numpy as np
+
+from hush.arrays import Array
+from hush.curves.interval import Interval, known
+from hush.curves.pairs.pair import Pair
+from hush.curves.renyi.curve import RenyiCurve
+from hush.numerics.engines.loss_lattice import Tails
+from hush.numerics.laws.law import Law
+from hush.numerics.work import attempt
+
+
+@dataclass(frozen=True)
+class Several(Pair):
+    """Pairs of which one answers each question; which one, the subclass says."""
+
+    parts: tuple[Pair, ...]
+
+    @classmethod
+    def of(cls, parts: Iterable[Pair]) -> Pair:
+        """Each pair once; one pair alone stays itself."""
+        distinct = tuple(dict.fromkeys(parts))
+        return distinct[0] if len(distinct) == 1 else cls(distinct)
+
+    @staticmethod
+    @abstractmethod
+    def _chosen(ends: list[Interval]) -> Interval:
+        """The interval of the whole from those of the parts."""
+
+    @property
+    def cut(self) -> bool:
+        return any(part.cut for part in self.parts)
+
+    def swap(self) -> Pair:
+        return self.of(part.swap() for part in self.parts)
+
+    def sketched(self) -> Pair:
+        return self.of(part.sketched() for part in self.parts)
+
+    def log_delta(self, epsilon: float, tolerance: float = 1e-7) -> Interval:
+        asks = [(lambda part=part: part.log_delta(epsilon, tolerance)) for part in self.parts]
+        return self._chosen([attempt(ask, (-math.inf, 0.0)) for ask in asks])
+
+    def epsilon(self, log_delta: float, tolerance: float = 1e-7, floor: float = 0.0) -> Interval:
+        asks = [(lambda part=part: part.epsilon(log_delta, tolerance, floor)) for part in self.parts]
+        return self._chosen([attempt(ask, (0.0, math.inf)) for ask in asks])
+
+    def renyi(self, order: float) -> Interval:
+        return self._chosen([part.renyi(order) for part in self.parts])
+
+
+@dataclass(frozen=True)
+class Lowest(Several):
+    """Pairs that each dominate the same mechanism.
+
+    Upper ends are the least of the parts; lower ends are that of the first, which cuts nothing off.
+    """
+
+    @staticmethod
+    def _chosen(ends: list[Interval]) -> Interval:
+        high = min(high for _, high in ends)
+        return min(ends[0][0], high), high
+
+    @property
+    def alternatives(self) -> tuple[Pair, ...]:
+        return self.parts
+
+    @property
+    def infinite(self) -> float:
+        return min(part.infinite for part in self.parts)
+
+    @property
+    def max_loss(self) -> float:
+        return min(part.max_loss for part in self.parts)
+
+    def mix(self, rate: float) -> Pair:
+        return Lowest.of(part.mix(rate) for part in self.parts)
+
+    def mix_both(self, rate: float) -> Pair:
+        return Lowest.of(part.mix_both(rate) for part in self.parts)
+
+    def profile(self) -> Callable[[float], Interval]:
+        profiles = [part.profile() for part in self.parts]
+        return lambda epsilon: self._chosen([profile(epsilon) for profile in profiles])
+
+    def law(self) -> Law:
+        return self.parts[0].law()
+
+    def tails(self, losses: Array) -> Tails:
+        return self.parts[0].tails(losses)
+
+
+@dataclass(frozen=True)
+class Deep(Lowest):
+    """A pair with losses so rare and large that no engine follows them in a composition, and one without them."""
+
+    @property
+    def alternatives(self) -> tuple[Pair, ...]:
+        return self.parts[1:]
+
+
+@dataclass(frozen=True)
+class Largest(Several):
+    """The pointwise largest of several profiles: parallel composition of parts that differ."""
+
+    @staticmethod
+    def _chosen(ends: list[Interval]) -> Interval:
+        lows, highs = zip(*map(known, ends), strict=True)
+        return max(lows), max(highs)
+
+    @property
+    def infinite(self) -> float:
+        return max(part.infinite for part in self.parts)
+
+    @property
+    def max_loss(self) -> float:
+        return float(np.max([part.max_loss for part in self.parts]))
+
+    def curve(self) -> RenyiCurve:
+        return RenyiCurve.largest(part.curve() for part in self.parts)

@@ -1,0 +1,171 @@
+"""What is known of a mechanism on two neighbouring datasets, and what follows from it."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable, Iterable
+from functools import cached_property
+from typing import Never
+
+from hush.curves.interval import agreed_epsilon, agreed_log_delta
+from hush.curves.pairs.pair import CUT_OFF, Interval, Pair
+from hush.curves.pairs.product import Product, aligned
+from hush.curves.renyi.curve import ZERO, RenyiCurve
+from hush.curves.tradeoff import complement, profile_to_tradeoff
+from hush.errors import NotCovered
+from hush.numerics.work import attempt
+
+IDENTITY = Product(())
+"""The pair of two equal distributions."""
+
+NO_CURVE = RenyiCurve.constant(math.inf)
+"""Where nothing is known of a Rényi divergence."""
+
+
+class Evidence:
+    """A dominating pair, pairs that are attained, and a Rényi curve, each worked out when it is first asked for.
+
+    `pair`: gives the dominating pair, or raises NotCovered. `curve`: gives upper bounds on the Rényi divergence of
+    every order; None where they are those of the pair. `attained(alone)`: gives pairs that some mechanism of the same
+    declaration attains, from which lower bounds come; None where it is the dominating pair itself. Alone, it is enough
+    that each epsilon has such a mechanism; otherwise each pair must belong to one mechanism, so that it stays attained
+    when composed. `curve_says_more`: whether the curve is worth asking beside the pair.
+    """
+
+    def __init__(
+        self,
+        pair: Callable[[], Pair],
+        curve: Callable[[], RenyiCurve | None] = lambda: None,
+        attained: Callable[[bool], tuple[Pair, ...] | None] = lambda _: None,
+        *,
+        curve_says_more: bool = False,
+    ) -> None:
+        self._pair, self._curve, self._attained = pair, curve, attained
+        self.curve_says_more = curve_says_more
+
+    @cached_property
+    def pair(self) -> Pair:
+        """The dominating pair."""
+        return self._pair()
+
+    @cached_property
+    def curve(self) -> RenyiCurve:
+        """Upper bounds on the Rényi divergence of every order."""
+        found = self._curve()
+        return self.pair.curve() if found is None else found
+
+    def attained(self, alone: bool) -> tuple[Pair, ...]:
+        """Pairs that lower bounds may come from; see the class."""
+        found = self._attained(alone)
+        return (self.pair,) if found is None else found
+
+    def members(self, alone: bool) -> tuple[Pair, ...]:
+        """The same; none where nothing is known."""
+        try:
+            return self.attained(alone)
+        except NotCovered:
+            return ()
+
+    def attained_by(self, attained: Callable[[bool], tuple[Pair, ...] | None]) -> Evidence:
+        """The same upper bounds, with other pairs that are attained."""
+        return Evidence(lambda: self.pair, lambda: self.curve, attained, curve_says_more=self.curve_says_more)
+
+    @classmethod
+    def unknown(cls, reason: NotCovered) -> Evidence:
+        """Of what no theorem covers: it says so whatever is asked."""
+
+        def refuse(*_: object) -> Never:
+            raise reason
+
+        return cls(refuse, refuse, refuse)
+
+    @classmethod
+    def product(cls, parts: Iterable[tuple[Evidence, int]]) -> Evidence:
+        """Of independent releases, each a number of times: pairs multiply, curves add."""
+        known = list(parts)
+        return cls(
+            lambda: Product.of((part.pair, times) for part, times in known),
+            lambda: sum((times * part.curve for part, times in known), ZERO),
+            lambda _: chosen((part.attained(False), times) for part, times in known),
+            curve_says_more=any(part.curve_says_more for part, _ in known),
+        )
+
+    # -- what follows ------------------------------------------------------------------------------------------
+
+    @property
+    def has_pair(self) -> bool:
+        """Whether a dominating pair is known; else there may still be a curve."""
+        try:
+            _ = self.pair
+        except NotCovered:
+            return False
+        return True
+
+    def require(self) -> None:
+        """Raise NotCovered where there is neither a pair nor a curve."""
+        if not self.has_pair:
+            _ = self.curve
+
+    def epsilon(self, delta: float, tolerance: float, floor: float) -> tuple[float, float, str]:
+        """Bounds on epsilon, and the route; below the floor an upper bound will do."""
+        log_delta = math.log(delta) if delta > 0 else -math.inf
+        if not self.has_pair:
+            return 0.0, self.curve.epsilon_at(log_delta), "Rényi"
+        pair = self.pair
+        found = attempt(lambda: pair.epsilon(log_delta, tolerance, floor), None)
+        low, high = found or (0.0, math.inf)
+        high = pair.stated_epsilon(delta) if high == math.inf else high
+        members = self.members(alone=True)
+        usable = [member for member in members if delta >= CUT_OFF or not member.cut]
+        if found is None or members != (pair,):
+            low = 0.0
+            for member in usable:
+                low = max(low, attempt(lambda m=member, a=low: m.epsilon(log_delta, tolerance, a)[0], 0.0))
+        if high == math.inf or members != (pair,):
+            other = self._other_curve(high == math.inf and pair.infinite == 0)
+            low, high = agreed_epsilon(low, min(high, other.epsilon_at(log_delta)))
+        return (low if usable else 0.0), high, "pair"
+
+    def log_delta(self, epsilon: float, tolerance: float, *, attacks: bool = True) -> tuple[float, float, str]:
+        """Bounds on log delta, and the route; without attacks the lower end may be minus infinity."""
+        if not self.has_pair:
+            return -math.inf, self.curve.log_delta(epsilon=epsilon), "Rényi"
+        pair = self.pair
+        found = attempt(lambda: pair.log_delta(epsilon, tolerance), None)
+        low, high = found or (-math.inf, 0.0)
+        members = self.members(alone=True)
+        if found is not None and members == (pair,):
+            return _clear(low, pair), high, "pair"
+        low = -math.inf
+        for member in members if attacks else ():
+            low = max(low, _clear(attempt(lambda m=member: m.log_delta(epsilon, tolerance)[0], -math.inf), member))
+        other = self._other_curve(found is None)
+        return *agreed_log_delta(low, min(high, other.log_delta(epsilon=epsilon))), "pair"
+
+    def _other_curve(self, alone: bool) -> RenyiCurve:
+        """The Rényi curve, where it may beat the pair or is alone, as the pair took too much work; else infinity."""
+        try:
+            return self.curve if alone or self.curve_says_more else NO_CURVE
+        except NotCovered:
+            return NO_CURVE
+
+
+def chosen(parts: Iterable[tuple[tuple[Pair, ...], int]]) -> tuple[Pair, ...]:
+    """Products of what the parts attain: the first of each, the second of each, ..., as long as some part has more."""
+    known = list(parts)
+    times = [n for _, n in known]
+    return tuple(Product.of(zip(found, times, strict=True)) for found in aligned([members for members, _ in known]))
+
+
+def least_false_negatives(pair: Pair, rate: float) -> Interval:
+    """Bounds on the least false negative rate; where that takes too much work, what holds always."""
+    return attempt(lambda: profile_to_tradeoff(pair.profile(), rate), (0.0, complement(rate)[1]))
+
+
+def _clear(log_delta: float, pair: Pair) -> float:
+    """The lower bound, but where it may come from the cut end of a table."""
+    return -math.inf if pair.cut and log_delta < math.log(CUT_OFF) else log_delta
+
+
+NOTHING = Evidence(lambda: IDENTITY, lambda: ZERO)
+"""Of two equal datasets."""

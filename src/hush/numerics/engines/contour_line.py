@@ -1,0 +1,247 @@
+"""The integrand of the contour engine on one line Re s = c, sampled, with a bound on every error.
+
+The error terms are listed in docs/theory/error-budget.md under the names used here.
+"""
+
+from __future__ import annotations
+
+import math
+from dataclasses import dataclass
+from functools import cached_property
+
+import numpy as np
+
+from hush.arrays import Array
+from hush.numerics.engines.decay import tail_bound
+from hush.numerics.engines.saddle import MOST_NODES, LineChoice, Parts, common_lattice, log_markov
+from hush.numerics.laws.law import Envelope, Tilted
+from hush.numerics.rounding import LARGEST_EXPONENT, UNIT
+from hush.numerics.special.logarithms import log1p
+from hush.numerics.work import Exhausted, spend
+
+MOST_WORK = 1e7
+"""Terms that one line may sum before it gives up."""
+SHARE = 0.1
+"""Of the tolerance for what one line leaves out: aliases, nodes and rounding share the rest."""
+LEAST_RATIO = -600.0
+"""The goal is not below e^-600: a smaller share of the integrand is beyond floats."""
+FIRST_NODES = 8
+"""Nodes of the shortest block."""
+MOST_REACH = 1e9
+"""Nodes that a first guess may ask for; fewer than that are made in any case."""
+WIDER = 1.5
+"""How much farther the next block reaches, and how far past its guess the first one does: it costs time only."""
+FINEST = 16
+"""Cells of an envelope are quartered until they are so much finer than at first."""
+GUESS_ACCURACY, GUESS_COST = 20.0, 20_000
+"""A guess at the reach takes moments to e^-20, and none where that takes more nodes than this."""
+LOW_ACCURACY = 40.0
+"""Accuracy at which the cost of the order to the right is counted: more than it is asked for."""
+HOPELESS = 1e3
+"""Where the last node is this much above the goal, no bound on the rest can meet it, and none is made."""
+VANISHED = 1e-200
+"""A characteristic function of this size or less is taken to be this size, and its error to be all of it."""
+LOST = 30.0
+"""A relative error of e^30 leaves nothing of a value: its size and its error are then bounded together, by 1."""
+MOST_DOUBT = 50.0
+"""Errors of log-moments are far below this, as those are 1e12 at the most: the cap keeps e^error a float."""
+SOONER = 2.0 ** np.arange(-12, 0.5, 0.5)
+"""Shares of the farthest reach at which the integrand is looked at for a guess."""
+
+
+class ContourLine:
+    """The integrand on the line Re s = c, sampled; answers delta(eps) for eps near the one it was made for.
+
+    Where the losses lie on a lattice the integral is over one period of M, with a kernel to match.
+    """
+
+    def __init__(self, parts: Parts, route: LineChoice, tolerance: float) -> None:
+        self.parts, self.route = parts, route
+        self.lattice = common_lattice(parts)
+        self.period, self.last_node = route.period, MOST_NODES
+        if self.lattice:
+            odd = 2 * math.ceil(route.period / self.lattice[0] / 2) + 1
+            self.period, self.last_node = odd * self.lattice[0], (odd + 1) // 2
+        self.step = 2 * math.pi / self.period
+        goal = SHARE * tolerance * math.exp(max(min(route.log_ratio, 0.0), LEAST_RATIO))
+        self._accuracy = math.log(30 * sum(n for _, n in parts) / goal)
+        self._assemble(self._blocks(goal))
+
+    def _blocks(self, goal: float) -> list[Block]:
+        """Nodes in growing blocks until the rest is certified to be below the goal."""
+        reach = self._reach(goal)
+        fineness = 1
+        envelopes = [(law.envelope(self.route.c), n) for law, n in self.parts]
+        blocks: list[Block] = []
+        first, most, work = 0, min(self.last_node, MOST_NODES), 0.0
+        while True:
+            last = max(min(math.ceil(min(reach / self.step, MOST_REACH)) + 1, most), min(first + FIRST_NODES, most))
+            top = (last - 1) * self.step
+            cost = sum(law.cost(self.route.c, top, self._accuracy) for law, _ in self.parts)
+            work += (last - first) * cost
+            if work > MOST_WORK or cost > MOST_NODES:
+                if first == 0:
+                    raise Exhausted
+                self.exhausted = True
+                return blocks
+            tilts = self._tilts(top)
+            if first == 0:
+                self._centre(tilts)
+            blocks.append(self._block(np.arange(first, last) * self.step, tilts))
+            first = last
+            self.tail = self._rest(envelopes, blocks[-1], goal)
+            self.exhausted = self.tail > goal and last >= most
+            if self.tail <= goal or self.exhausted:
+                return blocks
+            if fineness < FINEST:  # perhaps the cells were too coarse to tell
+                fineness *= 4
+                envelopes = [(law.envelope(self.route.c, fineness), n) for law, n in self.parts]
+            reach *= WIDER
+
+    def _reach(self, goal: float) -> float:
+        """About where the integrand falls below the goal, from a few nodes: a first guess."""
+        far = WIDER * math.sqrt(2 * math.log(10 / goal)) / self.route.spread
+        if sum(law.cost(self.route.c, 0.0, GUESS_ACCURACY) for law, _ in self.parts) > GUESS_COST:
+            return far
+        y = far * SOONER
+        size = np.zeros(len(y))
+        for law, n in self.parts:
+            tilt = law.tilt(self.route.c, accuracy=GUESS_ACCURACY)
+            angle = y[:, None] * (tilt.loss - tilt.mean)
+            fall, turn = 2 * np.sin(angle / 2) ** 2 @ tilt.weight, np.sin(angle) @ tilt.weight
+            size += n / 2 * np.log1p(np.maximum(fall * (fall - 2) + turn * turn, 1e-15 - 1))
+        small = (size < math.log(SHARE * goal)).nonzero()[0]
+        return WIDER * float(y[small[0]]) if len(small) else far
+
+    def _rest(self, envelopes: list[tuple[Envelope, int]], block: Block, goal: float) -> float:
+        """Bound on the sum over all nodes past the block, in units of e^{K(c) - c eps}."""
+        y = float(block.y[-1])
+        if self.lattice and len(block.y) and round(y / self.step) + 1 >= self.last_node:
+            return 0.0
+        if abs(block.phi[-1]) > HOPELESS * goal * max(y, 1.0):
+            return math.inf
+        if self.lattice:
+            h, c = self.lattice[0], self.route.c
+            # |1 - e^{-sh}| is at least 1 - e^{-ch}, and at least (2/pi) e^{-ch/2} |y| h; likewise with c + 1.
+            size = min(2 * h / -math.expm1(-c * h), math.pi * math.exp(min((c + 1) * h / 2, 300)) / y)
+            return size / math.pi * tail_bound(envelopes, y, goal / size, stop=math.pi / h)
+        return tail_bound(envelopes, y, goal) / math.pi
+
+    def _tilts(self, reach: float) -> list[tuple[Tilted, int]]:
+        return [(law.tilt(self.route.c, reach=reach, accuracy=self._accuracy), n) for law, n in self.parts]
+
+    def _centre(self, tilts: list[tuple[Tilted, int]]) -> None:
+        """K(c), its slope, and K at the order to the right."""
+        self.value = math.fsum(n * t.log_moment for t, n in tilts)
+        self.value_error = sum(n * t.log_moment_error for t, n in tilts) + 4 * UNIT * abs(self.value)
+        self.mean = math.fsum(n * t.mean for t, n in tilts)
+        self.discount = sum(n * law.discount for law, n in self.parts)
+        self.missing = sum(n * law.missing for law, n in self.parts)
+        self.shift = sum(n * t.mean_error for t, n in tilts) + 2 * UNIT * abs(self.mean)
+        if self.lattice:
+            self.shift += 2 * UNIT * sum(n * abs(law.origin) for law, n in self.parts)
+        if sum(law.cost(self.route.right, 0.0, LOW_ACCURACY) for law, _ in self.parts) > MOST_NODES:
+            raise Exhausted
+        others = [(law.tilt(self.route.right, accuracy=8 + math.log(n)), n) for law, n in self.parts]
+        self.right_value = sum(n * (t.log_moment + t.log_moment_error) for t, n in others)
+
+    def _block(self, y: Array, tilts: list[tuple[Tilted, int]]) -> Block:
+        """The normalised and centred integrand at the nodes y, and a bound on its error."""
+        log_phi: Array = np.zeros(len(y), dtype=complex)
+        drift = np.zeros(len(y))
+        for tilt, n in tilts:
+            z = tilt.departure(y)
+            size = np.maximum(np.abs(1 + z), VANISHED)
+            known = size > VANISHED
+            log_phi += n * np.where(known, log1p(np.where(known, z, 0.0)), math.log(VANISHED))
+            drift += n * np.log1p(tilt.departure_error(y) / size)
+        phi = np.exp(log_phi)
+        # |prod (phi_i + e_i) - prod phi_i| <= prod (|phi_i| + |e_i|) - prod |phi_i|
+        slack = np.abs(phi) * np.expm1(np.minimum(drift, LOST))
+        slack = np.where(drift < LOST, slack, np.exp(np.minimum(np.real(log_phi) + drift, 0.0)))
+        return Block(y, phi, slack + 4 * UNIT * np.abs(log_phi) * np.abs(phi))
+
+    def _assemble(self, blocks: list[Block]) -> None:
+        self.y = np.concatenate([b.y for b in blocks])
+        self.s = self.route.c + 1j * self.y
+        weight = np.full(len(self.y), self.step / math.pi)
+        weight[0] /= 2
+        self.phi = weight * np.concatenate([b.phi for b in blocks])
+        self.slack = weight * np.concatenate([b.slack for b in blocks])
+
+    def _kernel(self, epsilon: float) -> tuple[Array, Array]:
+        """Transforms of 1 and of e^{-v} on v > 0: of the half-line, or of the lattice of the losses past epsilon."""
+        s = self.s
+        if not self.lattice:
+            return 1 / s, 1 / (s + 1)
+        h, offset = self.lattice
+        gap = h - math.fmod(math.fmod(epsilon - offset, h) + h, h)
+        mass, discount = self._ladder
+        first = np.exp(-s * gap)
+        return first * mass, first * math.exp(-gap) * discount
+
+    @cached_property
+    def _ladder(self) -> tuple[Array, Array]:
+        """The sum over all steps of the lattice, for the transforms of 1 and of e^{-v}."""
+        h = self.lattice[0] if self.lattice else 1.0
+        return -h / np.expm1(-self.s * h), -h / np.expm1(-(self.s + 1) * h)
+
+    def delta(self, epsilon: float) -> LineValue:
+        """delta(eps) with its error and its slope, on a log-scale of their own."""
+        c, right, period = self.route.c, self.route.right, self.period
+        log_scale = self.value - c * epsilon
+        mass, discount = self._kernel(epsilon)
+        spend(20 * len(self.y))
+        turned = self.phi * np.exp(1j * self.y * (self.mean - epsilon))
+        terms = turned * (mass - discount)
+        value, slope = float(np.real(terms).sum()), -float(np.real(turned * discount).sum())
+        # Aliases on the left are e^{-cnR} delta(eps - nR), and 1 - e^x E_P[e^{-L}] <= delta(x) <= 1.
+        known = _geometric(-c * period, -log_scale)
+        uncertain = _geometric(-(c + 1) * period, epsilon + self.discount - log_scale)
+        value, uncertain = (value - known, uncertain) if uncertain < known else (value, known)
+        markov = self.right_value + float(log_markov(right)) - right * epsilon
+        aliases = uncertain + _geometric(-(right - c) * period, markov - log_scale)
+        if self.missing:  # what was left out adds to delta, and is not in the aliases
+            aliases += self.missing * (known + math.exp(min(-log_scale, LARGEST_EXPONENT)))
+        size = float(np.abs(terms).sum())
+        whole = abs(value) + known
+        rounding = whole * math.expm1(min(self.value_error, MOST_DOUBT)) + float(np.abs(mass - discount) @ self.slack)
+        rounding += (abs(slope) + c * whole) * 2 * (self.shift + 2 * UNIT * abs(epsilon))
+        rounding += UNIT * size * (8 + abs(self.value) + float(self.y[-1]) * abs(self.mean - epsilon))
+        return LineValue(log_scale, value, slope, aliases + self.tail + rounding)
+
+
+@dataclass(frozen=True, eq=False)
+class Block:
+    """Some nodes: the integrand without its kernel, and a bound on its error."""
+
+    y: Array
+    phi: Array
+    slack: Array
+
+
+@dataclass(frozen=True)
+class LineValue:
+    """delta = e^{log_scale} (value +- error); its derivative is about e^{log_scale} slope."""
+
+    log_scale: float
+    value: float
+    slope: float
+    error: float
+
+    @property
+    def lower(self) -> float:
+        """Certified lower bound on log delta."""
+        return self.log_scale + math.log(self.value - self.error) if self.value > self.error else -math.inf
+
+    @property
+    def upper(self) -> float:
+        """Certified upper bound on log delta."""
+        high = self.value + self.error
+        return min(0.0, self.log_scale + math.log(high)) if 0 < high < math.inf else 0.0
+
+
+def _geometric(log_ratio: float, log_first: float) -> float:
+    """sum over n >= 1 of e^{log_first + n log_ratio}, for log_ratio < 0."""
+    exponent = log_first + log_ratio
+    return math.exp(exponent) / -math.expm1(log_ratio) if exponent < LARGEST_EXPONENT else math.inf

@@ -1,0 +1,241 @@
+"""Losses on a lattice: a law above that of a loss and one below it.
+
+Both bounds are second order in the step. The error terms are listed in docs/theory/error-budget.md under the names
+used here.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+from functools import cached_property
+
+import numpy as np
+
+from hush.arrays import Array
+from hush.numerics.rounding import LARGEST_EXPONENT, UNIT
+from hush.numerics.work import room, spend
+
+Tails = tuple[Array, Array, Array, Array]
+"""P(L > l), Q(L > l), P(L <= l), Q(L <= l) at many losses l."""
+TailFunction = Callable[[Array], Tails]
+"""From losses to their tails."""
+FINER = 4.0
+"""A lattice of the atoms' own is met exactly where it is at most so much finer than the step; else every k-th point."""
+LEFT_OF_ATOMS = 1e-9
+"""Lattice points stand this share of a step left of the atoms that they meet, so that rounding puts none below them."""
+BULK = 1e-3
+"""Mass below the lower end of the bulk: where the lattice is anchored does not matter for what is certified."""
+ATOMS_ROUNDING = 1e-12
+"""Relative error of a sum of atoms past the end of the lattice: thousands of roundings."""
+UNKNOWN_RATIO = 690.0
+"""Past this loss the Q-mass of a cell, e^-690 of its P-mass, may have underflowed: there is no lower bound from it."""
+NOTHING_LEFT = 1e-300
+"""A step that shrinks a mass to this leaves nothing of it."""
+FARTHEST = 1e6
+"""Ends of a law are looked for up to this loss; what lies beyond is past the end of the lattice, as in `discretise`."""
+MEETING = 2_000
+"""Atoms that a lattice is made to meet at the most, the heaviest: where the others fall is charged, as always."""
+
+
+@dataclass(frozen=True, eq=False)
+class LossSource:
+    """One kind of loss and how often it is summed: tails of its continuous part, and its atoms (loss, P-mass)."""
+
+    tails: TailFunction | None
+    losses: Array
+    masses: Array
+    times: int
+    lattice: float | None = None
+    """Where the atoms lie on a lattice of their own: its step."""
+
+    @cached_property
+    def anchor(self) -> float:
+        """A point of the lattice: the heaviest atom, or the lower end of the bulk (it may be narrower than a step)."""
+        if len(self.losses):
+            return float(self.losses[np.argmax(self.masses)])
+        tails = self.tails
+        return -_boundary(lambda l: float(tails(np.array([-l]))[2][0]) > BULK, 1e-9) if tails else 0.0
+
+
+@dataclass(frozen=True, eq=False)
+class LatticeLaw:
+    """P-masses at first + k step, and P-mass at +infinity.
+
+    Below a law, mass at infinity and on the last point stands for all greater losses at once, with their P- and
+    Q-mass kept: that is a lower bound only where every one of them makes the sum exceed epsilon.
+    """
+
+    first: float
+    mass: Array
+    at_infinity: float
+
+
+def discretise(
+    source: LossSource, step: float, low: float, high: float, *, lump: bool = False
+) -> tuple[LatticeLaw, LatticeLaw]:
+    """A lattice law that dominates the source's, and one that it dominates.
+
+    Losses past the high end are infinite above and at that end below; as a lump they keep their P- and Q-mass, see
+    LatticeLaw.
+    """
+    anchor = source.anchor - LEFT_OF_ATOMS * step
+    room((high - low) / step, 20)
+    first = math.floor((low - anchor) / step) - 1
+    last = max(math.ceil((high - anchor) / step), first + 2) + 1
+    edges = anchor + step * np.arange(first, last + 1)
+    both = _Both(edges, step, np.zeros(len(edges)), np.zeros(len(edges)))
+    if source.tails:
+        both.add_tails(source.tails, lump)
+    past = source.losses > edges[-1]
+    losses = source.losses[~past]
+    both.add_atoms(losses, source.masses[~past], np.floor((losses - anchor) / step).astype(int) - first)
+    if past.any():
+        both.add_past(source.losses[past], source.masses[past], lump)
+    start = float(edges[0])
+    return LatticeLaw(start, both.upper, both.above), LatticeLaw(start, both.lower, both.below)
+
+
+@dataclass(eq=False)
+class _Both:
+    """Two lattice laws in the making: masses above and below the source's, and what each has at infinity."""
+
+    edges: Array
+    step: float
+    upper: Array
+    lower: Array
+    above: float = 0.0
+    below: float = 0.0
+
+    def add_tails(self, tails: TailFunction, lump: bool) -> None:
+        """The continuous part, cell by cell.
+
+        Above: each cell's mass is split between its ends so that both its P- and its Q-mass are kept (connect the
+        dots, Doroshenko et al. 2022). Below: the profile is lowered by at least the most that it can bend within a
+        cell, mass from both neighbours being merged onto the lattice point; where the neighbours have too little
+        mass, a cell's mass is rounded down instead.
+        """
+        edges = self.edges
+        p_above, q_above, p_below, q_below = tails(edges)
+        p, q = cell_masses(p_above, p_below), cell_masses(q_above, q_below)
+        right = np.clip((p - q * np.exp(np.minimum(edges[:-1], LARGEST_EXPONENT))) / -math.expm1(-self.step), 0.0, p)
+        left = p - right
+        self.upper[:-1] += left
+        self.upper[1:] += right
+        self.upper[0] += p_below[0]
+        known = (q > 0) & (edges[:-1] < UNKNOWN_RATIO)  # where Q-mass underflowed there is no lower bound
+        self.lower += _contract(left * known, right * known, math.exp(-self.step))
+        last_point = min(float(q_above[-1]) * math.exp(min(float(edges[-1]), LARGEST_EXPONENT)), float(p_above[-1]))
+        self.lower[-1] += last_point
+        self.above = float(p_above[-1])
+        if lump:
+            self.upper[-1] += last_point
+            self.below = max(self.above - last_point * (1 + 8 * UNIT), 0.0)
+            self.above = self.above - last_point * (1 - 8 * UNIT)
+
+    def add_atoms(self, losses: Array, masses: Array, cells: Array) -> None:
+        """Atoms, each in its cell: split between the ends above, moved to the lower end below."""
+        place = np.clip(cells, 0, len(self.edges) - 2)
+        offset = np.clip(losses - self.edges[place], 0.0, self.step)
+        share = np.expm1(-offset) / math.expm1(-self.step)
+        np.add.at(self.upper, place, masses * (1 - share))
+        np.add.at(self.upper, place + 1, masses * share)
+        np.add.at(self.lower, place, masses * np.exp(-offset))
+
+    def add_past(self, losses: Array, masses: Array, lump: bool) -> None:
+        """Atoms past the last point: their Q-mass stays there, the rest of their P-mass goes to infinity."""
+        kept = float(masses @ np.exp(self.edges[-1] - losses))
+        rest = float(masses.sum()) - kept
+        self.upper[-1] += kept
+        self.above = self.above + rest * (1 + ATOMS_ROUNDING) + 8 * UNIT * kept
+        self.lower[-1] += kept
+        self.below = (self.below + max(rest * (1 - ATOMS_ROUNDING) - 8 * UNIT * kept, 0.0)) * lump
+
+
+def cell_masses(above: Array, below: Array) -> Array:
+    """Masses between neighbouring edges from both tails, whichever is smaller there."""
+    return np.maximum(np.where(above[:-1] < 0.5, above[:-1] - above[1:], below[1:] - below[:-1]), 0.0)
+
+
+def _contract(left: Array, right: Array, shrink: float) -> Array:
+    """P-masses of a lattice law below the cells that spread to (left, right).
+
+    At each lattice point the profile is lowered by the most that it bends in the cells beside it; that takes
+    mass from both neighbours. A point without neighbours to take from has the cells beside it rounded down.
+    """
+    if shrink < NOTHING_LEFT:  # cells so wide that nothing is left of a mass that is rounded down
+        return np.append(left, 0.0)
+    growth = 1 / shrink
+    rounded = np.zeros(len(left), dtype=bool)
+    for attempt in range(40):
+        spend(5 * len(left))
+        near = np.where(rounded, left + right * shrink, left)
+        far = np.where(rounded, 0.0, right)
+        mass = np.zeros(len(left) + 3)  # one empty point on either side
+        mass[1:-2] += near
+        mass[2:-1] += far
+        base = near + far * shrink
+        # far / base first: the product of two masses below 1e-154 would vanish
+        bend = near * (far / np.where(base > 0, base, 1.0)) * (1 - shrink)
+        depth = np.zeros(len(mass))
+        depth[1:-2] = bend
+        depth[2:-1] = np.maximum(depth[2:-1], bend)
+        lower = mass + depth * (growth + 1) / (growth - 1)
+        lower[:-1] -= depth[1:] / (growth - 1)
+        lower[1:] -= depth[:-1] * growth / (growth - 1)
+        bad = np.flatnonzero(lower < 0)
+        if not len(bad):
+            return lower[1:-1]
+        for shift in range(-2 - attempt // 4, 1 + attempt // 4):
+            cells = bad + shift
+            rounded[cells[(cells >= 0) & (cells < len(left))]] = True
+    return np.append(left + right * shrink, 0.0)
+
+
+def meeting(sources: Sequence[LossSource], step: float) -> float:
+    """A step not above the given one at which the lattice meets the atoms as nearly as can be."""
+    gaps = [(s.losses - s.anchor, s.masses * s.times) for s in sources if len(s.losses) > 1]
+    if not gaps:
+        return step
+    lattices = {s.lattice for s in sources if len(s.losses) > 1}
+    if len(lattices) == 1 and (lattice := lattices.pop()):
+        return lattice / math.ceil(lattice / step) if lattice > step / FINER else lattice * math.floor(step / lattice)
+    if len(gaps) == 1 and len(gaps[0][0]) == 2:
+        gap = float(np.abs(gaps[0][0]).max())
+        return gap / math.ceil(gap / step)
+    steps = step * (1 - np.arange(500) / 2000)
+    weights = np.concatenate([w for _, w in gaps])
+    heaviest = np.argsort(-weights, kind="stable")[:MEETING]
+    weights, places = weights[heaviest], np.concatenate([g for g, _ in gaps])[heaviest, None] / steps
+    room(places.size, 2)
+    missed = weights @ (places - np.floor(places + LEFT_OF_ATOMS)) * steps
+    return float(steps[int(np.argmin(missed))])
+
+
+def support(source: LossSource, log_cut: float) -> tuple[float, float]:
+    """Losses outside of which either tail has P-mass below e^log_cut."""
+    ends = (float(source.losses.min()), float(source.losses.max())) if len(source.losses) else (math.inf, -math.inf)
+    tails = source.tails
+    if tails is None:
+        return ends
+    cut = math.exp(max(log_cut, -LARGEST_EXPONENT))
+    high = _boundary(lambda l: float(tails(np.array([l]))[0][0]) > cut)
+    low = -_boundary(lambda l: float(tails(np.array([-l]))[2][0]) > cut)
+    return min(low, high, ends[0]), max(low, high, ends[1])
+
+
+def _boundary(inside: Callable[[float], bool], width: float = 1e-3) -> float:
+    """Least point, to a relative width, from which on inside() is False (it may be negative)."""
+    reach = 1.0
+    while inside(reach) and reach < FARTHEST:
+        reach *= 2
+    low, high = -reach, reach
+    while not inside(low) and low > -FARTHEST:
+        low *= 2
+    for _ in range(100):
+        middle = (low + high) / 2
+        low, high = (middle, high) if inside(middle) else (low, middle)
+        if high - low <= width * abs(high) + 1e-18:
+            break
+    return high

@@ -1,0 +1,98 @@
+"""What runs on records and answers: the part of a query that needs no knowledge of where the records come from."""
+
+from __future__ import annotations
+
+from abc import ABC, abstractmethod
+from dataclasses import dataclass, replace
+from typing import Any, ClassVar
+
+from hush.arrays import Array
+from hush.curves.relation import Relation
+from hush.errors import InvalidParameter
+from hush.mechanisms.mechanism import Mechanism
+from hush.mechanisms.schemes.scheme import Scheme
+from hush.randomness.source import Source
+from hush.releases.boundary import sealed
+from hush.releases.conditions import rate_of
+from hush.releases.release import Interval
+from hush.releases.tables.table import Table
+
+ANSWERED = "an answer that raises nothing (the fault is not told: it may show a record)"
+
+
+@dataclass(frozen=True)
+class Run:
+    """What a query gets when it runs: the records, the random bits, and how the records were drawn."""
+
+    table: Table
+    source: Source
+    confidence: float
+    scheme: Scheme | None = None
+    """How the records were drawn from all of them; None for all."""
+
+    @property
+    def rate(self) -> float:
+        """The share of all records that was drawn, on average."""
+        return 1.0 if self.scheme is None else rate_of(self.scheme)
+
+
+@dataclass(frozen=True, eq=False)
+class Answer:
+    """What a query returns: the value, and the two intervals of a Release."""
+
+    value: Any
+    noise_interval: Interval | None
+    total_interval: Interval | None
+
+
+class Answerable(ABC):
+    """What is read of records, what the answer gives away about them, and how it is made."""
+
+    relation: Relation
+    """Which datasets are neighbours; the sensitivity is set for it."""
+    needs_rate: ClassVar[bool] = False
+    """Whether an answer on a sample is scaled by the share that was drawn, which must then be one number."""
+
+    @property
+    def reads(self) -> str:
+        """What is read of the column before a use of a sample is noted: "numbers", "values", or "" for nothing."""
+        return "numbers"
+
+    def check(self, table: Table) -> None:
+        """Raise InvalidParameter where the schema does not fit, such as words for numbers. Values never raise."""
+        if self.reads == "numbers":
+            table.require_numbers(type(self).__name__)
+
+    @property
+    @abstractmethod
+    def mechanism(self) -> Mechanism:
+        """What the answer gives away about the records that the query gets."""
+
+    @abstractmethod
+    def answer(self, run: Run) -> Answer:
+        """Draw the noise and answer. Nothing may depend on the records but the value, within the sensitivity."""
+
+    def sealed_answer(self, run: Run) -> Answer:
+        """The answer; what goes wrong on the way to it is told without a value, but for a fault of the random bits."""
+        bits, who = _Bits(run.source), type(self).__name__
+        try:
+            return sealed(lambda: self.answer(replace(run, source=bits)), who=who, rule=ANSWERED, query=who)
+        except InvalidParameter:
+            if bits.fault is None:
+                raise
+        raise bits.fault
+
+
+class _Bits(Source):
+    """A source that remembers what went wrong in it, which no record can show."""
+
+    def __init__(self, source: Source) -> None:
+        self._source, self.private = source, source.private
+        self.fault: BaseException | None = None
+
+    def words(self, count: int) -> Array:
+        try:
+            return self._source.words(count)
+        except BaseException as fault:
+            self.fault = fault
+            raise

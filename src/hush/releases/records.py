@@ -1,0 +1,42 @@
+"""What a query is asked of: all records of a table, or a sample of them."""
+
+from __future__ import annotations
+
+from abc import ABC, abstractmethod
+from dataclasses import dataclass
+from typing import Any
+
+from hush.randomness.source import Source, source_or_secure
+from hush.releases.answer import Answerable, Run
+from hush.releases.conditions import by_unit, checked_confidence, covered
+from hush.releases.release import Release
+from hush.releases.tables.table import Table, as_table
+
+
+class Records(ABC):
+    """Records that answer a query, and know what the answer gives away about all of them."""
+
+    @abstractmethod
+    def ask(self, query: Answerable, *, column: str | None, confidence: float, source: Source | None) -> Release:
+        """The query's noisy answer."""
+
+
+@dataclass(frozen=True)
+class AllRecords(Records):
+    """Every record of a table."""
+
+    table: Table
+
+    def ask(self, query: Answerable, *, column: str | None, confidence: float, source: Source | None) -> Release:
+        table = self.table.of(column)
+        run = Run(table, source_or_secure(source), checked_confidence(confidence))
+        mechanism = by_unit(query.mechanism, table)
+        query.check(table)
+        covered(mechanism)
+        found = query.sealed_answer(run)
+        return Release(found.value, mechanism, found.noise_interval, found.total_interval, run.source.private)
+
+
+def records(data: Any) -> Records:
+    """The records that were given, such as a Sample, or all records of the data."""
+    return data if isinstance(data, Records) else AllRecords(as_table(data))
