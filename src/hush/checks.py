@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+import sys
 from typing import Any
 
 import numpy as np
@@ -38,6 +39,21 @@ def number(
     if math.isnan(result) or not inside:
         raise InvalidParameter(who, rule, **{name: value})
     return result
+
+
+def ends(who: str, rule: str, *, largest: float = sys.float_info.max, **field: Any) -> tuple[float, float]:
+    """The one keyword as two numbers up to the largest in size, the first below the second.
+
+    >>> ends("calibrate", "over=(low, high), two finite numbers with low < high", over=(0, 1))
+    (0.0, 1.0)
+    """
+    ((name, value),) = field.items()
+    if not isinstance(value, tuple | list) or len(value) != 2:
+        raise InvalidParameter(who, rule, **field)
+    low, high = (number(who, rule, -largest, largest, **{name: end}) for end in value)
+    if not low < high:
+        raise InvalidParameter(who, rule, **field)
+    return low, high
 
 
 def positive(who: str, **field: Any) -> float:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import os
+import re
 import shlex
 import subprocess
 import sys
@@ -183,6 +184,12 @@ def test_every_example_of_a_command_is_parsed(capsys: pytest.CaptureFixture[str]
     for words in examples:
         assert words[0] == name
         assert parser(words).parse_args(words).command == name
+
+
+def test_the_readme_lists_every_command() -> None:
+    page = (Path(__file__).parents[2] / "README.md").read_text(encoding="utf-8")
+    table = page.partition("| command | what it gives |")[2].partition("\n\n")[0]
+    assert sorted(re.findall(r"`(\w+)`", table)) == sorted(COMMANDS)
 
 
 def test_version(capsys: pytest.CaptureFixture[str]) -> None:

@@ -30,7 +30,7 @@ def bar(words: str, total: float | None = None, console: Any = None) -> Iterator
     """
     drawn = _rich_bar(console)
     if drawn is None:
-        yield lambda done, total=None, words=None: None
+        yield _unseen
         return
     task = drawn.add_task(words, total=total)
     start = Timer(PATIENCE, drawn.start)
@@ -41,6 +41,10 @@ def bar(words: str, total: float | None = None, console: Any = None) -> Iterator
         start.cancel()
         start.join()
         drawn.stop()
+
+
+def _unseen(*_: object, **__: object) -> None:
+    """Moves nothing."""
 
 
 def _rich_bar(console: Any) -> Any:

@@ -1,1 +1,1 @@
-"""The figures and experiments of the papers that hush was built from."""
+"""The figures and experiments of the papers that hush was built from; `hush figures` makes them."""

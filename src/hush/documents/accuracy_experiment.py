@@ -1,8 +1,8 @@
 """The experiment of Hu, Drechsler and Kim 2021: does noise for a sample err less than noise for the population?
 
 One population is drawn from a public model, and samples without replacement from it, many times. A release on a sample
-may spend epsilon_n = log(1 + (N/n)(e^epsilon - 1)) and delta_n = (N/n) delta. Noise is not drawn but for the mean: its
-expected square is added, which says the same with less chance in it.
+may spend epsilon_n = log(1 + (N/n)(e^epsilon - 1)) and delta_n = (N/n) delta. Noise is drawn for the mean only;
+elsewhere its expected square is added, which gives the same with less chance in it.
 """
 
 from __future__ import annotations

@@ -51,7 +51,7 @@ RENYI = "Rényi: Poisson sampling, add or remove one (Zhu, Wang 2019)"
 
 
 def _setting(mechanism: Mechanism) -> str:
-    return f"{mechanism}, γ = {RATE:g}; without replacement, replace one record, where a line says nothing else"
+    return f"{mechanism}, γ = {RATE:g}; without replacement, replace one record, unless a line says otherwise"
 
 
 def renyi_curves(mechanism: Gaussian | Laplace, orders: tuple[float, ...] = ORDERS) -> Chart:

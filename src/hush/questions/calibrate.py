@@ -7,7 +7,7 @@ from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field, replace
 from typing import Any, Protocol, TypeVar
 
-from hush.checks import number
+from hush.checks import ends, number
 from hush.curves.bound import Bound
 from hush.errors import InvalidParameter
 from hush.mechanisms.mechanism import Mechanism, require
@@ -18,7 +18,7 @@ Build = Callable[[Any], Mechanism]
 """A number -> the mechanism with that number as its noise, rate, times, ..."""
 
 SATURATED = -0.05
-"""log delta above this says nothing about how much further it is."""
+"""A log delta above this says nothing about the distance to the target."""
 
 
 @dataclass(frozen=True)
@@ -65,16 +65,10 @@ def calibrate(
 
 def _checked(over: tuple[Value, Value]) -> tuple[Value, Value, bool]:
     """Both ends, and whether whole numbers are asked for."""
-    rule = "over=(low, high), two finite numbers with low < high"
-    if not isinstance(over, tuple | list) or len(over) != 2:
-        raise InvalidParameter("calibrate", rule, over=over)
-    for end in over:
-        number("calibrate", rule, -math.inf, math.inf, low_open=True, high_open=True, over=end)
-    if not over[0] < over[1]:
-        raise InvalidParameter("calibrate", rule, over=over)
+    low, high = ends("calibrate", "over=(low, high), two finite numbers with low < high", over=over)
     if all(isinstance(end, int) for end in over):
         return over[0], over[1], True
-    return float(over[0]), float(over[1]), False
+    return low, high, False
 
 
 def _target(epsilon: object, delta: object, advantage: object, width: float) -> _Target:
@@ -93,8 +87,11 @@ def _target(epsilon: object, delta: object, advantage: object, width: float) -> 
 
 
 class _Target(Protocol):
-    """What must not be exceeded. `position` is the log of the shift of two normals that cost about the same:
-    it is close to a line in the log of noise, rate or times, so that secant steps are few."""
+    """What must not be exceeded.
+
+    `position` is the log of the shift of two normals that cost about the same. It is close to a straight line in the
+    log of noise, rate or times, so that few secant steps are needed.
+    """
 
     @property
     def limit(self) -> float: ...
@@ -186,13 +183,13 @@ class _Task:
     def solved(self, like: Sequence[Build]) -> Calibration:
         guide = None
         for build in like:
-            guide = replace(self, build=build)._guide(guide)
+            guide = replace(self, build=build).guide(guide)
         search = self._searched(guide)
         if search.safe is None:
             raise self._out_of_reach(self.low if search.scale.rising else self.high)
         return self._settled(search.safe, search.slope, search.scale)
 
-    def _guide(self, guide: Search | None) -> Search | None:
+    def guide(self, guide: Search | None) -> Search | None:
         """The search on a cheaper cost, or the one before if this cost meets the target nowhere in the range."""
         try:
             found = self._searched(guide)
@@ -223,10 +220,10 @@ class _Task:
 
         The advantage is asked first: at the far ends of a range it is the cheapest question.
         """
-        ends = [self._mechanism(value) for value in (self.low, self.high)]
-        positions = [_advantage_shift(end.advantage().upper) for end in ends]
+        both = [self._mechanism(value) for value in (self.low, self.high)]
+        positions = [_advantage_shift(end.advantage().upper) for end in both]
         if positions[0] == positions[1]:
-            positions = [self.target.position(end) for end in ends]
+            positions = [self.target.position(end) for end in both]
         if positions[0] == positions[1]:
             if positions[0] > self.target.limit_position:
                 raise self._out_of_reach(self.low)

@@ -49,7 +49,7 @@ LARGEST = 300.0
 
 
 @dataclass(frozen=True)
-class Compared:
+class CompositionRow:
     """What one method says about so many repetitions: lower is 0 where it gives only an upper bound."""
 
     times: int
@@ -69,7 +69,7 @@ class Compositions:
 
     mechanism: Mechanism
     delta: float
-    rows: tuple[Compared, ...]
+    rows: tuple[CompositionRow, ...]
 
     @property
     def methods(self) -> list[str]:
@@ -88,7 +88,7 @@ class Compositions:
             raise InvalidParameter("compositions", "a method that applies, and its count", method=method, times=times)
         return found.upper
 
-    def _row(self, method: str, times: int) -> Compared | None:
+    def _row(self, method: str, times: int) -> CompositionRow | None:
         """What the method says; None where it does not apply to so many."""
         return next((row for row in self.rows if (row.method, row.times) == (method, times)), None)
 
@@ -111,7 +111,7 @@ class Compositions:
     def chart(self) -> Chart:
         """epsilon against the number of repetitions, a line for each method and a band for the exact answer."""
         strokes = {"exact": Stroke.HEAVY, "Rényi": Stroke.DASHED, "optimal heterogeneous": Stroke.DASHED}
-        lines = []
+        lines: list[ChartLine] = []
         for method in sorted(self.methods, key=lambda method: method != "exact"):  # the wide line lies below
             rows = [row for row in self.rows if row.method == method]
             x, y = tuple(float(row.times) for row in rows), tuple(row.upper for row in rows)
@@ -145,12 +145,12 @@ def compositions(mechanism: Mechanism, *, times: Iterable[int], delta: float) ->
 
 
 @asked
-def _counted(mechanism: Mechanism, times: int, delta: float) -> list[Compared]:
+def _counted(mechanism: Mechanism, times: int, delta: float) -> list[CompositionRow]:
     """All methods for one count: one question."""
     return list(_compared(mechanism, times, delta))
 
 
-def _compared(mechanism: Mechanism, times: int, delta: float) -> Iterable[Compared]:
+def _compared(mechanism: Mechanism, times: int, delta: float) -> Iterable[CompositionRow]:
     whole = mechanism.repeat(times)
     for method, ask in _ways(whole, delta):
         try:
@@ -158,7 +158,7 @@ def _compared(mechanism: Mechanism, times: int, delta: float) -> Iterable[Compar
                 lower, upper = ask()
         except (NotCovered, ArithmeticError):
             continue
-        yield Compared(times, method, lower, upper)
+        yield CompositionRow(times, method, lower, upper)
 
 
 def _ways(whole: Mechanism, delta: float) -> Iterable[tuple[str, Callable[[], tuple[float, float]]]]:

@@ -31,7 +31,7 @@ class GainRow:
 
 @dataclass(frozen=True)
 class IterationGain:
-    """A table over steps, epochs or records, and from where on the last iterate is worth hiding the others for."""
+    """A table over steps, epochs or records, and from where on it pays to hide all iterates but the last."""
 
     mechanism: Mechanism
     delta: float

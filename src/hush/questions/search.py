@@ -101,8 +101,8 @@ class Search:
     safe: Point | None = None
     unsafe: Point | None = None
     looks: int = 0
-    _recent: list[Point] = field(default_factory=list)
-    _widths: list[float] = field(default_factory=list)
+    _recent: list[Point] = field(default_factory=list[Point])
+    _widths: list[float] = field(default_factory=list[float])
 
     def run(self, start: float) -> None:
         """Look from the place start on, until the safe end is within the goal of the boundary."""

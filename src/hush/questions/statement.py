@@ -22,18 +22,23 @@ def statement(mechanism: Mechanism, *, delta: float, unit: str = "record") -> st
     What was released: Gaussian noise of multiplier 2. It is differentially private for every single ...
     """
     delta = delta_in_range("statement", delta)
-    if not isinstance(unit, str) or not unit.strip():
-        raise InvalidParameter("statement", "a unit such as 'record' or 'patient'", unit=unit)
+    _check_unit(unit)
     bound = require("statement", mechanism).epsilon(delta=delta)
+    grouped = mechanism.scope.together != frozenset([1])
     sentences = [
         f"What was released: {mechanism}.",
         _guarantee(bound, delta, _protected(mechanism, unit)),
         f"Two datasets are compared if you {mechanism.compared.replace('record', unit)}.",
-        _meaning(bound.upper, delta, f"One {unit}" if mechanism.scope.together == {1} else "Such a group"),
-        _attacker(mechanism, unit if mechanism.scope.together == {1} else "group"),
+        _meaning(bound.upper, delta, "Such a group" if grouped else f"One {unit}"),
+        _attacker(mechanism, "group" if grouped else unit),
         _assumed(mechanism, unit),
     ]
     return " ".join(sentence for sentence in sentences if sentence)
+
+
+def _check_unit(unit: object) -> None:
+    if not isinstance(unit, str) or not unit.strip():
+        raise InvalidParameter("statement", "a unit such as 'record' or 'patient'", unit=unit)
 
 
 def _protected(mechanism: Mechanism, unit: str) -> str:

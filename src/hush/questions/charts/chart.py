@@ -9,7 +9,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Callable, Iterable, Mapping
-from typing import TypeAlias
+from typing import TypeAlias, TypeGuard
 
 import numpy as np
 
@@ -60,7 +60,7 @@ def profile(mechanisms: Mechanisms, *, epsilons: Iterable[float] | None = None) 
         finite = [e for e in (m.epsilon(delta=FINEST, tolerance=TOLERANCE).upper for m in named.values()) if e < 1e6]
         epsilons = [max(finite, default=10.0) * place / 60 for place in range(61)]
     chosen = list(epsilons)
-    lines = []
+    lines: list[ChartLine] = []
     for label, mechanism in named.items():
         bounds = [mechanism.log_delta(epsilon=epsilon, tolerance=TOLERANCE) for epsilon in chosen]
         lines.append(_line(label, chosen, [(math.exp(b.lower), math.exp(b.upper)) for b in bounds]))
@@ -110,7 +110,7 @@ def steps(mechanisms: Mechanisms, *, delta: float, steps: Iterable[int] = STEPS)
     named = _named("chart.steps", mechanisms)
     delta = delta_in_range("chart.steps", delta)
     chosen = [count("chart.steps", 1, steps=k) for k in steps]
-    lines = []
+    lines: list[ChartLine] = []
     for label, mechanism in named.items():
         bounds = [mechanism.repeat(k).epsilon(delta=delta, tolerance=TOLERANCE) for k in chosen]
         lines.append(_line(label, chosen, [(bound.lower, bound.upper) for bound in bounds]))
@@ -122,16 +122,20 @@ def steps(mechanisms: Mechanisms, *, delta: float, steps: Iterable[int] = STEPS)
 
 
 def _named(who: str, mechanisms: Mechanisms) -> dict[str, Mechanism]:
-    if isinstance(mechanisms, Mapping):
+    if _labelled(mechanisms):
         named = {str(label): require(who, m) for label, m in mechanisms.items()}
     else:
-        listed = [mechanisms] if isinstance(mechanisms, Mechanism) else list(mechanisms)
-        named = {str(require(who, m)): m for m in listed}
+        listed: list[object] = [mechanisms] if isinstance(mechanisms, Mechanism) else list(mechanisms)
+        named = {str(m): m for m in (require(who, one) for one in listed)}
     if not named:
         raise InvalidParameter(who, "at least one mechanism", mechanisms=mechanisms)
     if len({m.relation for m in named.values()}) > 1:
         return {f"{label}; {m.compared}": m for label, m in named.items()}
     return named
+
+
+def _labelled(mechanisms: Mechanisms) -> TypeGuard[Mapping[str, Mechanism]]:
+    return isinstance(mechanisms, Mapping)
 
 
 def _line(label: str, x: Iterable[float], ends: list[tuple[float, float]]) -> ChartLine:

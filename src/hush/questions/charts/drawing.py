@@ -109,7 +109,7 @@ class Chart(Picture):
         return [row for line in self.lines for row in self._points(line)]
 
     def _points(self, line: ChartLine) -> Sequence[dict[str, Any]]:
-        found = []
+        found: list[dict[str, Any]] = []
         for place, (x, y) in enumerate(zip(line.x, line.y, strict=True)):
             if not (self.x.shows(x) and self.y.shows(y)):
                 continue

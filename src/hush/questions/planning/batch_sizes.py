@@ -100,7 +100,7 @@ class TrainingPlans:
 
     def chart(self) -> Chart:
         """Noise on the average gradient against batch size, one line for each number of epochs."""
-        lines = []
+        lines: list[ChartLine] = []
         for epochs in dict.fromkeys(row.epochs for row in self.rows):
             rows = [row for row in self.rows if row.epochs == epochs]
             sizes = tuple(float(row.batch_size) for row in rows)

@@ -11,7 +11,7 @@ LARGEST_SHIFT, SMALLEST_SHIFT = 1e3, 1e-9
 
 
 def like_samples(noise: float, *, rate: float, steps: int, replaced: bool) -> Mechanism:
-    """Two normals that are about as far apart as many Gaussian steps on samples of this rate make a record.
+    """Two normals, about as far apart as the outputs of many sampled Gaussian steps with and without one record.
 
     The central limit theorem of Bu, Dong, Long, Su 2020: mu = rate sqrt(steps (e^(1/noise^2) - 1)).
 

@@ -1,4 +1,4 @@
-"""How long a release takes, roughly: nanoseconds a record, measured once on Parquet files (docs/theory/planning.md)."""
+"""How long a release takes, roughly: nanoseconds per record, measured on Parquet files (docs/theory/planning.md)."""
 
 from __future__ import annotations
 

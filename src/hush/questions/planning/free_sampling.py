@@ -79,7 +79,7 @@ def rules(*, rate: float, epsilon: float, each: float, queries: int) -> tuple[st
     ()
     """
     constant = each / rate
-    found = []
+    found: list[str] = []
     if rate < 1 and noise_ratio(rate, each) < 0.95:
         found.append(
             f"Steinke: at p = {rate:.3g} epsilon is {constant:.3g} p, so a sampled mechanism whose noise goes with 1/n "

@@ -46,7 +46,8 @@ class PublicPilot:
 
     def ppf(self, probability: Array | float) -> Array | float:
         """The quantile function: straight lines through the sorted numbers."""
-        found = np.interp(probability, np.linspace(0.0, 1.0, self.values.size), self.values)
+        values: Array = self.values
+        found = np.asarray(np.interp(np.asarray(probability), np.linspace(0.0, 1.0, values.size), values))
         return float(found) if np.ndim(probability) == 0 else found
 
     def require_within(self, who: str, bounds: tuple[float, float]) -> None:
@@ -88,8 +89,9 @@ class Mixture:
     def ppf(self, probability: Array | float) -> Array | float:
         """The quantile function, by halving between the least and the largest of the parts' own quantiles."""
         wanted = np.asarray(probability, dtype=float)
-        ends = np.array([law.ppf(wanted) for _, law in self.parts])
-        low, high = ends.min(axis=0), ends.max(axis=0)
+        ends: Array = np.array([law.ppf(wanted) for _, law in self.parts])
+        low: Array = ends.min(axis=0)
+        high: Array = ends.max(axis=0)
         for _ in range(52):
             middle = low / 2 + high / 2
             short = sum(share * law.cdf(middle) for share, law in self.parts) < wanted

@@ -15,15 +15,16 @@ from hush.questions.planning.model import Model
 from hush.questions.planning.result import PlanRow
 from hush.questions.planning.target import Target
 
-NODES, WEIGHTS = np.polynomial.hermite_e.hermegauss(64)
-WEIGHTS = WEIGHTS / WEIGHTS.sum()
+NODES, _PARTS = np.polynomial.hermite_e.hermegauss(64)
+WEIGHTS = _PARTS / _PARTS.sum()
+"""Gauss-Hermite: means over a standard normal law."""
 PLACES = np.linspace(0.0, 1.0, 65)
 """Where in the bounds the mean may lie in the worst case."""
 
 
 def rows(given: Target, model: Model | None, cost: Cost) -> list[PlanRow]:
     """One row for each rate and each noise that the target allows."""
-    found = []
+    found: list[PlanRow] = []
     for name, shape in (("Laplace noise", LAPLACE), ("Gaussian noise", NORMAL)):
         for rate in given.rates:
             epsilon, delta = given.inner(rate)

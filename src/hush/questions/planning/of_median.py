@@ -60,7 +60,7 @@ STUDENT_NOISE = "smooth sensitivity, Student"
 
 
 class Samples(ABC):
-    """Samples at one rate, and what a mechanism errs on them."""
+    """Samples at one rate, and the error of every mechanism on them."""
 
     given: Target
     p: float
@@ -116,7 +116,7 @@ def samples_of(given: Target, model: Model | None, p: float, rate: float) -> Sam
 
 def rows(given: Target, model: Model | None, p: float, cost: Cost) -> list[PlanRow]:
     """One row for each rate and each mechanism that the target allows."""
-    found = []
+    found: list[PlanRow] = []
     for rate in given.rates:
         samples = samples_of(given, model, p, rate)
         epsilon, delta = given.inner(rate)

@@ -1,7 +1,7 @@
 """Plans: the expected error of a release with and without a sample, before anybody looks at private data.
 
-`mean`, `median` and `quantile` compare method 1 (noise for all records) with method 2 (a sample, and what it may spend
-more) at every rate and with every mechanism; `training` compares batch sizes and epochs of DP-SGD. No function here
+`mean`, `median` and `quantile` compare noise for all records with a sample, which may spend a larger epsilon,
+at every rate and with every mechanism; `training` compares batch sizes and epochs of DP-SGD. No function here
 takes data: a model of them is a public distribution, a `hush.PublicPilot`, or nothing, which means the worst case.
 """
 
@@ -107,7 +107,7 @@ def quantile(
     queries: int = 1,
     cost: Cost = cost.MEDIAN,
 ) -> Plan:
-    """The same for the p-quantile."""
+    """Expected error of a private p-quantile: `median` says by which mechanisms, and what is not known."""
     share = number("plan.quantile", "0 < p < 1", 0.0, 1.0, low_open=True, high_open=True, p=p)
     name = "median" if share == 0.5 else f"{share:g}-quantile"
     given = target(

@@ -1,4 +1,4 @@
-"""A plan: what every rate and mechanism is expected to err, which is best, and whether to sample at all."""
+"""A plan: the expected error of every rate and mechanism, which is best, and whether to sample at all."""
 
 from __future__ import annotations
 
@@ -34,7 +34,7 @@ class PlanRow:
     error: float
     """Expected root mean squared error of the clamped release, for the value of the whole population."""
     sampling_error: float
-    """The part of it that sampling alone would make."""
+    """The error of sampling alone, without noise."""
     seconds: float
 
     @property
@@ -143,8 +143,8 @@ class Plan:
         )
 
     def chart(self) -> Chart:
-        """Expected error against rate, one line a mechanism; dotted: what sampling alone would err."""
-        lines = []
+        """Expected error against rate, one line per mechanism; dotted: the error of sampling alone."""
+        lines: list[ChartLine] = []
         for mechanism in self.mechanisms:
             rows = self.of(mechanism)[::-1]
             lines.append(ChartLine(mechanism, tuple(r.rate for r in rows), tuple(r.error for r in rows)))
@@ -168,7 +168,7 @@ class Plan:
         """Head and rows as text: one row for each rate, one column for each mechanism."""
         by_place = {(row.rate, row.mechanism): row for row in self.rows}
         rates = sorted({row.rate for row in self.rows}, reverse=True)
-        body = []
+        body: list[tuple[str, ...]] = []
         for rate in rates:
             cells = [by_place.get((rate, mechanism)) for mechanism in self.mechanisms]
             first = next(cell for cell in cells if cell)

@@ -6,8 +6,8 @@ import math
 from collections.abc import Iterable
 from dataclasses import dataclass
 
-from hush.checks import count, delta_in_range, number, positive
-from hush.curves.relation import Relation
+from hush.checks import count, delta_in_range, ends, number, positive
+from hush.curves.relation import Relation, checked_relation
 from hush.curves.renyi.convert import amplify_inverse
 from hush.errors import InvalidParameter
 from hush.mechanisms.leaves.stated import ApproxDP
@@ -64,25 +64,13 @@ def target(
 ) -> Target:
     """The checked target; rates become those of whole samples of at least so many records."""
     size = count(who, least, population=population)
-    ends = read_bounds(who, bounds)
+    rule = "bounds=(low, high), two finite numbers with low < high"
+    limits = ends(who, rule, largest=1e300, bounds=bounds)  # so that their difference is finite
     spent = number(who, f"0 < epsilon <= {LARGEST:g}", 0.0, LARGEST, low_open=True, epsilon=epsilon)
     part = delta_in_range(who, delta)
-    if not isinstance(relation, Relation):
-        raise InvalidParameter(who, "a hush.Relation", relation=relation)
-    asked = count(who, 1, queries=queries)
+    related, asked = checked_relation(who, relation), count(who, 1, queries=queries)
     chosen = _rates(who, RATES if rates is None else rates, size, least)
-    return Target(who, size, ends, spent, part, relation, chosen, asked, shared(spent, part, asked))
-
-
-def read_bounds(who: str, bounds: object) -> tuple[float, float]:
-    """Two finite numbers, the first below the second."""
-    rule = "bounds=(low, high), two finite numbers with low < high"
-    if not isinstance(bounds, tuple | list) or len(bounds) != 2:
-        raise InvalidParameter(who, rule, bounds=bounds)
-    low, high = (number(who, rule, -1e300, 1e300, bounds=end) for end in bounds)
-    if not low < high:
-        raise InvalidParameter(who, rule, bounds=bounds)
-    return low, high
+    return Target(who, size, limits, spent, part, related, chosen, asked, shared(spent, part, asked))
 
 
 def _rates(who: str, rates: Iterable[float], population: int, least: int) -> tuple[float, ...]:
