@@ -34,15 +34,15 @@ class LineLaw(ABC):
     def shifted_divergence(self, other: LineLaw, *, order: float, shift: float) -> float:  # noqa: ARG002
         """D^(shift)(self || other)."""
         raise NotCovered(
-            f"the shifted divergence of a {type(self).__name__} and a {type(other).__name__}; covered: two normal laws of "
-            "one deviation, two laws on the integers"
+            f"the shifted divergence of a {type(self).__name__} and a {type(other).__name__}; covered: two normal laws "
+            "of one deviation, two laws on the integers"
         )
 
     def plus(self, noise: LineLaw) -> LineLaw:
         """The law of an outcome with independent noise added."""
         raise NotCovered(
-            f"the sum of a {type(self).__name__} and a {type(noise).__name__}; covered: two normal laws, two laws on the "
-            "integers"
+            f"the sum of a {type(self).__name__} and a {type(noise).__name__}; covered: two normal laws, two laws on "
+            "the integers"
         )
 
 
