@@ -13,10 +13,10 @@ import numpy as np
 
 from hush.checks import listed, number
 from hush.curves.bound import Bound, delta_of
+from hush.curves.composition.product import Product
 from hush.curves.interval import Interval, agreed_epsilon, agreed_log_delta, known
 from hush.curves.pairs.pair import CUT_OFF, Pair
 from hush.curves.pairs.pointwise import Largest
-from hush.curves.pairs.product import Product
 from hush.curves.relation import Relation
 from hush.curves.renyi.curve import RenyiCurve
 from hush.curves.tradeoff import complement, profile_to_tradeoff

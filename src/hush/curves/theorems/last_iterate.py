@@ -203,7 +203,7 @@ def linear_descent_mu(gap: float, batches: int, epochs: int, ratio: float) -> fl
 
 
 def one_pass_mu(gap: float, later: int, ratio: float) -> float:
-    """One pass, one record a step: the record that `later` steps follow (Feldman et al. 2018, Thm 23).
+    """One pass, one record per step: the record that `later` steps follow (Feldman et al. 2018, Thm 23).
 
     mu = ratio * c^k / sqrt(1 + c^2 + ... + c^{2k}); at c = 1 ratio/sqrt(k + 1), that is 2 alpha L^2/(sigma^2 (n+1-t)).
 

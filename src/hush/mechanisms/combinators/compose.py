@@ -6,9 +6,9 @@ from collections.abc import Callable, Iterable
 from dataclasses import dataclass, field
 
 from hush.checks import count
+from hush.curves.composition.product import Product, aligned
 from hush.curves.pairs.pair import Pair
 from hush.curves.pairs.pointwise import Largest
-from hush.curves.pairs.product import Product, aligned
 from hush.curves.relation import Relation
 from hush.curves.renyi.curve import ZERO, RenyiCurve
 from hush.curves.renyi.sampling import poisson_sample

@@ -7,8 +7,8 @@ from dataclasses import dataclass, field
 import numpy as np
 
 from hush.checks import count
+from hush.curves.composition.product import Product
 from hush.curves.pairs.pair import Pair
-from hush.curves.pairs.product import Product
 from hush.curves.relation import Relation
 from hush.errors import InvalidParameter, NotCovered
 from hush.mechanisms.mechanism import IDENTITY, NONE, Counts, Mechanism, Step, exactly, require, require_child, settled

@@ -151,7 +151,7 @@ def _from_pair(pair: Pair) -> object:
     if not isinstance(pair, FinitePair):
         raise NotCovered(
             f"a supplied {type(pair).__name__} has no JSON form; make a finite pair of it with "
-            "hush.curves.pairs.table.tabulate"
+            "hush.curves.pairs.finite.tabulate"
         )
     return {
         "losses": pair.losses.tolist(),
