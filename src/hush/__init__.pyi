@@ -88,6 +88,13 @@ from hush.questions.planning.train_plan import train_plan as train_plan
 from hush.questions.planning.train_plan import train_plan_from_json as train_plan_from_json
 from hush.questions.schemes_compared import SchemeComparison as SchemeComparison
 from hush.questions.schemes_compared import compare_schemes as compare_schemes
+from hush.questions.shifted_divergence import IntegerLaw as IntegerLaw
+from hush.questions.shifted_divergence import LaplaceLaw as LaplaceLaw
+from hush.questions.shifted_divergence import NormalLaw as NormalLaw
+from hush.questions.shifted_divergence import ShiftReduction as ShiftReduction
+from hush.questions.shifted_divergence import noise_cost as noise_cost
+from hush.questions.shifted_divergence import shift_reduction as shift_reduction
+from hush.questions.shifted_divergence import shifted_divergence as shifted_divergence
 from hush.questions.statement import statement as statement
 from hush.randomness.source import SecureSource as SecureSource
 from hush.randomness.source import SeededSource as SeededSource

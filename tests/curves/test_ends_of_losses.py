@@ -12,10 +12,10 @@ import pytest
 
 import hush
 from hush import ApproxDP, FromPair, Poisson, PureDP, RandomizedResponse, Relation
+from hush.curves.composition.product import Product
 from hush.curves.interval import written_up
 from hush.curves.pairs.finite import CERTAIN_LOSS, FinitePair
 from hush.curves.pairs.pair import Pair
-from hush.curves.pairs.product import Product
 from tests.numerics.enumeration import enumerated
 
 REPLACE = Relation.REPLACE

@@ -10,6 +10,7 @@ from scipy import optimize
 
 from hush import InvalidParameter
 from hush.curves.theorems import last_iterate
+from tests.formulas import best_shifts, projected_mu_closed_form
 
 
 def linear_mu(factors: np.ndarray, shifts: np.ndarray, deviations: np.ndarray) -> float:
@@ -52,7 +53,7 @@ def test_best_shifts_vs_optimisation(seed: int, equal: bool) -> None:
     low, high = last_iterate.contractive_iteration_mu(sensitivities, deviations, np.ones(len(deviations)))
     assert low <= high <= low * (1 + 1e-12)
     assert high == pytest.approx(by_optimisation(sensitivities, deviations), rel=1e-6)
-    shifts = last_iterate.best_shifts(sensitivities, deviations)
+    shifts = best_shifts(sensitivities, deviations)
     left = np.cumsum(sensitivities - shifts)
     assert np.all(left >= -1e-12)
     assert left[-1] == pytest.approx(0.0, abs=1e-12)
@@ -66,7 +67,7 @@ def test_the_bound_is_attained_by_linear_maps(seed: int) -> None:
     sensitivities, deviations = schedule(seed, 8, False)
     contractions = np.where(source.random(8) < 0.3, 1.0, source.uniform(0.3, 1, 8))
     later = np.append(np.cumprod(contractions[:0:-1])[::-1], 1.0)
-    shifts = last_iterate.best_shifts(later * sensitivities, later * deviations) / (later * deviations) ** 2
+    shifts = best_shifts(later * sensitivities, later * deviations) / (later * deviations) ** 2
     assert np.all(np.diff(shifts) >= -1e-9)
     factors = np.append(0.0, np.where(shifts[1:] > 0, shifts[:-1] / np.where(shifts[1:] > 0, shifts[1:], 1), 0.0))
     factors = np.minimum(factors, 1.0) * contractions
@@ -179,10 +180,10 @@ def test_printed_closed_form_is_never_better() -> None:
     for ratio, diameter in ((0.1, 1.0), (0.3, 1.0), (0.07, 20.0), (2.0, 1.0)):
         steps = math.ceil(diameter / ratio)
         assert last_iterate.projected_mu(0.0, steps, ratio, diameter) <= (
-            last_iterate.projected_mu_closed_form(steps, ratio, diameter) * (1 + 1e-12)
+            projected_mu_closed_form(steps, ratio, diameter) * (1 + 1e-12)
         )
     with pytest.raises(InvalidParameter, match="iterations"):
-        last_iterate.projected_mu_closed_form(5, 0.1, 1.0)
+        projected_mu_closed_form(5, 0.1, 1.0)
 
 
 @pytest.mark.parametrize("seed", range(20))

@@ -11,7 +11,7 @@ import pytest
 from hush.curves.pairs.finite import FinitePair
 from hush.curves.renyi import sampling
 from hush.curves.renyi.curve import RenyiCurve
-from hush.curves.renyi.pearson_vajda import renyi
+from tests.formulas import renyi
 
 ORDERS = [2.0, 3.0, 4.0, 5.0, 8.0, 15.0, 2.5, 6.5]
 ROUNDING = 1e-14

@@ -18,7 +18,6 @@ from hush.curves.renyi.shifted import (
     laplace_noise_cost,
     lattice_noise_cost,
     lattice_shifted_divergence,
-    shift_reduction,
 )
 
 
@@ -94,19 +93,6 @@ def test_moving_the_first_law_is_one_of_the_choices() -> None:
 def test_mass_that_cannot_reach_the_support_is_infinite() -> None:
     assert lattice_shifted_divergence(2.0, [1, 0, 0, 0], [0, 0, 0.5, 0.5], 1) == math.inf
     assert lattice_shifted_divergence(2.0, [1, 0, 0, 0], [0, 0, 0.5, 0.5], 2) == pytest.approx(math.log(2))
-
-
-@pytest.mark.parametrize("seed", range(30))
-def test_shift_reduction_lemma(seed: int) -> None:
-    source = np.random.default_rng(seed)
-    size = int(source.integers(2, 8))
-    p, q = random_law(source, size), random_law(source, size)
-    x = np.arange(-12, 13)
-    noise = np.exp(-np.abs(x) / source.uniform(0.5, 4)) if seed % 2 else np.exp(-(x**2) / source.uniform(2, 30))
-    weights = (noise / noise.sum()).tolist()
-    for order, shift, spent in itertools.product((1.2, 2.0, 8.0), (0, 1, 2), (0, 1, 2)):
-        left, right = shift_reduction(order, p, q, weights, shift=shift, spent=spent)
-        assert left <= right + 1e-9
 
 
 def test_shift_reduction_lemma_for_normals_is_tight_at_the_best_split() -> None:

@@ -7,10 +7,10 @@ import math
 from hypothesis import assume, given
 
 import hush
+from hush.curves.composition.product import Product
+from hush.curves.composition.routes import QUICK, ContourRoute, GridRoute, RenyiRoute
 from hush.curves.interval import Interval
 from hush.curves.pairs.pair import Pair
-from hush.curves.pairs.product import Product
-from hush.curves.pairs.routes import QUICK, ContourRoute, GridRoute, RenyiRoute
 from hush.mechanisms.neighbours import ADDED, REMOVED
 from tests.laws.comparison import overlap
 from tests.strategies import DELTAS, EPSILONS, LAWS, plain

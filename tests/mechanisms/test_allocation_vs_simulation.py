@@ -9,7 +9,7 @@ import pytest
 
 import hush
 from hush import Allocation, Gaussian, InvalidParameter, NotCovered, Poisson, Relation
-from hush.curves.pairs.product import Product
+from hush.curves.composition.product import Product
 from hush.curves.theorems.allocation import AllocationPair
 from hush.randomness.source import SeededSource
 

@@ -15,10 +15,10 @@ import pytest
 
 import hush
 from hush import Relation
+from hush.curves.composition.product import Product
 from hush.curves.pairs.finite import FinitePair
 from hush.curves.pairs.pair import Pair
 from hush.curves.pairs.pointwise import Largest
-from hush.curves.pairs.product import Product
 from hush.mechanisms.leaf import Leaf
 from hush.mechanisms.neighbours import ADDED, REMOVED, REPLACED, Neighbours
 from hush.mechanisms.traits import Step

@@ -10,10 +10,10 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from hush import Gaussian, Poisson
+from hush.curves.composition.product import Product
+from hush.curves.composition.routes import DirectRoute, loss_source
 from hush.curves.pairs.finite import FinitePair
 from hush.curves.pairs.normal import NormalPair
-from hush.curves.pairs.product import Product
-from hush.curves.pairs.routes import DirectRoute, loss_source
 from hush.numerics.engines.direct import direct_bracket
 from tests.numerics.enumeration import enumerated
 

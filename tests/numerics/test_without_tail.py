@@ -10,8 +10,8 @@ import pytest
 from scipy import integrate, stats
 
 from hush import Gaussian, Poisson
-from hush.curves.pairs.product import Product
-from hush.curves.pairs.routes import FULL, ContourRoute, GridRoute
+from hush.curves.composition.product import Product
+from hush.curves.composition.routes import FULL, ContourRoute, GridRoute
 from hush.numerics.laws.normals import Normals
 
 

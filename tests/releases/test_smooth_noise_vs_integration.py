@@ -12,10 +12,11 @@ from scipy import stats
 
 import hush
 from hush import releases
-from hush.curves.theorems.smooth_sensitivity import evenly_spread, laplace_delta, student_epsilon
+from hush.curves.theorems.smooth_sensitivity import evenly_spread, laplace_delta
 from hush.errors import InvalidParameter
 from hush.releases.noise.smooth_noise import SmoothLaplace, SmoothStudent, smooth_noise
 from hush.releases.noise.student import rounded_student
+from tests.formulas import student_epsilon
 
 
 def hockey_stick(density: object, cdf: object, epsilon: float, p: tuple[float, float], q: tuple[float, float]) -> float:

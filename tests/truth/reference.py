@@ -16,10 +16,10 @@ from pathlib import Path
 import hush
 from hush.curves.renyi import convert
 from hush.curves.theorems import last_iterate
-from hush.curves.theorems.random_stop import random_stop_weak
 from hush.curves.theorems.shuffled_batches import LoudestNormals
 from hush.mechanisms.neighbours import ADDED, REMOVED, REPLACED, Neighbours
 from hush.numerics.minimum import minimum
+from tests.formulas import projected_mu_closed_form, random_stop_weak
 
 HERE = Path(__file__).parent
 Case = dict
@@ -401,7 +401,7 @@ def projected_distance(case: Case) -> Iterator[Answer]:
     shift, wide = ratio / noise, number(params["D"]) / (step * noise)
     gap = 1 - number(params.get("c", "1"))
     if case["kind"].endswith("paper"):
-        found = last_iterate.projected_mu_closed_form(int(params["t"]), shift, wide)
+        found = projected_mu_closed_form(int(params["t"]), shift, wide)
         best = last_iterate.projected_mu(gap, int(params["t"]), shift, wide)
         yield Answer("better", -math.inf, found * (1 + 1e-12), best, best, best, math.inf)
     else:

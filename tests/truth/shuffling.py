@@ -12,6 +12,7 @@ from hush.curves.theorems.shuffling.multiset import (
     BinaryResponses,
     Multiset,
     Profile,
+    binary_laws,
     blanket_of_response,
     clone,
     one_bit,
@@ -78,7 +79,9 @@ def binary_delta(case: Case) -> Iterator[Answer]:
     epsilon0, people = reported(case)
     ones, reverse = int(case["params"]["others_holding_1"]), case["params"]["direction"] == "1|0"
     exact = BinaryResponses(epsilon0, people)
-    found = exact.log_delta_given(ones, number(case["params"]["eps"]), reverse=reverse)
+    laws = binary_laws(epsilon0, people)  # so many of the others hold 1; P's record holds 0 and Q's 1, or the reverse
+    first, second = laws[ones : ones + 1], laws[ones + 1 : ones + 2]
+    found = exact.worst(*((second, first) if reverse else (first, second)), number(case["params"]["eps"]))
     yield of_log_delta(found, enclosure(case), RESPONSE)
     worst = exact.log_delta(number(case["params"]["eps"]))
     yield Answer("worst", -math.inf, worst[1], found[0], found[0], 1.0, math.inf)

@@ -18,7 +18,7 @@ class Bound:
     """lower <= truth <= upper; every guarantee is read off `upper` (for a trade-off curve, off `lower`).
 
     `epsilon` and `delta` are what to report together: the upper end of the one that was asked for, and the other, which
-    was given. A bound on something else, as a false negative rate, has none.
+    was given. A bound on something else, as a false negative rate, has neither.
 
     >>> Bound(6.187712380, 6.187712391, quantity="epsilon", delta=1e-5)
     Bound(epsilon=6.1877123..., lower=6.18771238, upper=6.187712391, delta=1e-05)

@@ -60,7 +60,7 @@ def _from_afar(log_delta: LogProfile, rate: float) -> float:
 
 
 def complement(rate: float) -> Interval:
-    """1 - rate from below and above: the floats on both sides of it where it is none itself.
+    """1 - rate from below and above: the floats on both sides of it, where it is not a float itself.
 
     >>> complement(0.25), complement(1e-20)
     ((0.75, 0.75), (0.9999999999999999, 1.0))

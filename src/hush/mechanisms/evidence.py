@@ -7,9 +7,9 @@ from collections.abc import Callable, Iterable
 from functools import cached_property
 from typing import Never
 
+from hush.curves.composition.product import Product, aligned
 from hush.curves.interval import agreed_epsilon, agreed_log_delta
 from hush.curves.pairs.pair import CUT_OFF, Interval, Pair
-from hush.curves.pairs.product import Product, aligned
 from hush.curves.pairs.public_choice import Blend
 from hush.curves.renyi.curve import ZERO, RenyiCurve
 from hush.curves.tradeoff import complement, profile_to_tradeoff

@@ -110,11 +110,11 @@ class Mechanism(ABC):
         """The dominating pair where the number of records that take part is random, and not that of one record."""
         raise NotCovered(f"{self} on a sample, several records changed: no pair is known")
 
-    def curve_of(self, neighbours: Neighbours) -> RenyiCurve | None:  # noqa: ARG002
+    def curve_of(self, neighbours: Neighbours) -> RenyiCurve | None:
         """Upper bounds on the Rényi divergence of every order, where they are not those of the pair."""
         return None
 
-    def attained(self, neighbours: Neighbours, alone: bool) -> tuple[Pair, ...] | None:  # noqa: ARG002
+    def attained(self, neighbours: Neighbours, alone: bool) -> tuple[Pair, ...] | None:
         """Pairs that are attained, where it is not just the dominating one: see `Evidence`."""
         return None
 

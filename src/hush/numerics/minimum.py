@@ -48,7 +48,7 @@ def minimum(
 def _scan(
     objective: Callable[[Array], Array], low: float, high: float, nearest: float, farthest: float
 ) -> tuple[Array, Array]:
-    """Four points a decade, on to nearest and farthest while the least is at an end."""
+    """Four points per decade, on to nearest and farthest while the least is at an end."""
     x = np.geomspace(low, high, 1 + round(4 * math.log10(high / low)))
     values = objective(x)
     for _ in range(40):

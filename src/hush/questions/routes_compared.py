@@ -6,10 +6,10 @@ import math
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 
+from hush.curves.composition.routes import QUICK, ContourRoute, GridRoute, RenyiRoute
 from hush.curves.interval import Interval, known
 from hush.curves.pairs.normal import NormalPair
 from hush.curves.pairs.pair import Laws, Pair
-from hush.curves.pairs.routes import QUICK, ContourRoute, GridRoute, RenyiRoute
 from hush.errors import HushError, NotCovered
 from hush.mechanisms.evidence import Evidence
 from hush.mechanisms.mechanism import Mechanism

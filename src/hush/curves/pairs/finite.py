@@ -23,14 +23,21 @@ from hush.numerics.rounding import UNIT
 from hush.numerics.work import spend
 
 BLUR = 16 * UNIT
+"""Relative rounding error of the log of a ratio of masses: a quotient, a logarithm, and what they cancel."""
 SHORT, EXCESS = 1e-10, 1e-9
 """How far the masses of a stated pair may be from 1: what rounding makes of them, and a table that was rounded up."""
+TOTAL_ROUNDING = 1e-12
+"""Totals within this of 1 are exact but for rounding."""
+ON_LATTICE = 1e-9
+"""Losses within this share of a step of a lattice are on it: they were rounded when they were written."""
+LEAST_MASS = 1e-300
+"""Stands for no mass at loss 0: a mass must be above 0, and this one changes nothing."""
 LONG = 100
 """Tables of more losses are cut to what matters at the delta asked for: a tilt can follow the rest."""
 CUT_ROUNDING = 1e-10
 """Relative room for the rounding of a sum of masses: far above the sum of a million roundings."""
 MOST_STEPS = 1_000_000
-"""Steps of a lattice from the least loss to the largest: a finer one is none."""
+"""Steps of a lattice from the least loss to the largest: losses on a finer one count as off any lattice."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -149,7 +156,7 @@ class FinitePair(Pair):
             return super().mix_both(rate)
         return FinitePair(
             np.concatenate([-losses[::-1], [0.0], losses]),
-            np.concatenate([mirror[::-1], [max(rest, 1e-300)], mass]),
+            np.concatenate([mirror[::-1], [max(rest, LEAST_MASS)], mass]),
             mixed.at_infinity,
             mixed.at_infinity,
             blur=mixed.blur,
@@ -213,7 +220,9 @@ class FinitePair(Pair):
         if self.at_infinity > 0:
             return RenyiCurve.constant(math.inf)
         totals = float(self.mass.sum()), float(self.q_mass.sum()) + self.at_minus_infinity
-        if max(abs(total - 1) for total in totals) > 1e-12:  # a table that was rounded up: its law says by how much
+        if (
+            max(abs(total - 1) for total in totals) > TOTAL_ROUNDING
+        ):  # a table that was rounded up: its law says by how much
             return super().curve()
         return finite(self.losses, self._log_q, self.at_minus_infinity, self.blur)
 
@@ -267,6 +276,16 @@ class FinitePair(Pair):
         )
 
 
+def tabulate(pair: Pair) -> FinitePair:
+    """A finite pair above any pair: upper bounds on its profile at many epsilons, joined by lines.
+
+    >>> pair = FinitePair.of([0.75, 0.25], [0.25, 0.75])
+    >>> bool(tabulate(pair).log_delta(0.5)[1] >= pair.log_delta(0.5)[0])
+    True
+    """
+    return FinitePair.from_profile(*pair.profile_points())
+
+
 def _log_ratio(p: Array, q: Array) -> Array:
     """log(p/q) of numbers above 0, each within a few roundings of itself, as `BLUR` says.
 
@@ -284,7 +303,7 @@ def _on_lattice(losses: Array, lattice: float) -> bool:
     if not 0 < lattice < math.inf or (len(losses) and not (losses[-1] - losses[0]) / lattice <= MOST_STEPS):
         return False
     steps = (losses - losses[:1]) / lattice
-    return bool(np.all(np.abs(steps - np.rint(steps)) <= 1e-9))
+    return bool(np.all(np.abs(steps - np.rint(steps)) <= ON_LATTICE))
 
 
 CERTAIN_LOSS = FinitePair(np.empty(0), np.empty(0), 1.0, 1.0)

@@ -29,6 +29,22 @@ Mixture = tuple[tuple[float, float], ...]
 """(shift in standard deviations, weight), shifts increasing."""
 
 
+NEAR, FAR = 40.0, 45.0
+"""Discrete noise is summed from 40 deviations below its nearest shift to 45 above the threshold: e^-800 is beyond."""
+TABLE_REACH = 36.0
+"""Deviations up to which integers are weighed in a table: the density is e^-648 there, far above the least float."""
+FIRST_REACH, LAST_REACH = 64.0, 1e6
+"""Where the search for the place of a loss begins, and where it ends: past it the tails are beyond floats."""
+WIDEST = 1e4
+"""Places of many losses are sought within so many deviations."""
+HALVINGS = 70
+"""From 1e4 deviations to neighbouring floats."""
+LEAST_GAP = 1e-15
+"""Stands for a gap of 0 between the largest loss and epsilon, by which is divided."""
+FOLDED_FAR = 600.0
+"""Past this loss log(1 + (e^l - 1)/rate) is l - log(rate), to the last digit."""
+
+
 @dataclass(frozen=True)
 class NormalPair(Pair):
     """P = sum_j w_j N(a_j, 1) against Q = sum_k v_k N(b_k, 1), with a loss that is monotone on the line."""
@@ -155,8 +171,8 @@ class NormalPair(Pair):
         ends = [a for a, _ in self.above]
         start = self._threshold(epsilon)
         sign = 1.0 if self._rising else -1.0
-        near = min(sign * a for a in ends) - 40
-        far = max(max(sign * a for a in ends), sign * start) + 45
+        near = min(sign * a for a in ends) - NEAR
+        far = max(max(sign * a for a in ends), sign * start) + FAR
         room((far - max(sign * start, near)) / spacing + 4, 8 + 4 * len(self.above + self.below))
         first = math.floor(max(sign * start, near) / spacing) - 2
         x = sign * spacing * np.arange(first, math.ceil(far / spacing) + 2)
@@ -168,7 +184,8 @@ class NormalPair(Pair):
         log_terms = self._piece.log_mass(x) + np.log(-np.expm1(-gap))
         value = float(np.logaddexp.reduce(log_terms))
         slack = (
-            32 * UNIT * (1 + float(np.abs(x).max()) ** 2 + abs(epsilon)) + 1e-15 / max(float(gap.max()), 1e-15) * UNIT
+            32 * UNIT * (1 + float(np.abs(x).max()) ** 2 + abs(epsilon))
+            + LEAST_GAP / max(float(gap.max()), LEAST_GAP) * UNIT
         )
         return value - slack, min(value + slack, 0.0)
 
@@ -183,10 +200,10 @@ class NormalPair(Pair):
         def excess(x: float) -> float:
             return sign * (float(self._piece.loss(np.array([x]))[0]) - epsilon)
 
-        low, high = -64.0, 64.0
-        while excess(low) <= 0 and low > -1e6:
+        low, high = -FIRST_REACH, FIRST_REACH
+        while excess(low) <= 0 and low > -LAST_REACH:
             low *= 2
-        while excess(high) > 0 and high < 1e6:
+        while excess(high) > 0 and high < LAST_REACH:
             high *= 2
         if excess(low) <= 0 or excess(high) > 0:
             return low if excess(low) <= 0 else high
@@ -217,9 +234,9 @@ class NormalPair(Pair):
 
     def _thresholds(self, losses: Array, side: float) -> Array:
         """Where the loss, as a rising function of side * x, crosses each value, by halving."""
-        spend(70 * (CALL + 4 * len(losses) * len(self.above + self.below)))  # each halving is a step of its own
-        low, high = np.full(len(losses), -1e4), np.full(len(losses), 1e4)
-        for _ in range(70):
+        spend(HALVINGS * (CALL + 4 * len(losses) * len(self.above + self.below)))  # each halving is a step of its own
+        low, high = np.full(len(losses), -WIDEST), np.full(len(losses), WIDEST)
+        for _ in range(HALVINGS):
             middle = (low + high) / 2
             beyond = self._piece.loss(side * middle) > losses
             low, high = np.where(beyond, low, middle), np.where(beyond, middle, high)
@@ -231,8 +248,8 @@ class NormalPair(Pair):
         spacing = self.spacing or 1.0
         places = [a for a, _ in self.above + self.below]
         low, high = (
-            math.floor((min(places) - 36) / spacing),
-            math.ceil((max(places) + 36) / spacing),
+            math.floor((min(places) - TABLE_REACH) / spacing),
+            math.ceil((max(places) + TABLE_REACH) / spacing),
         )
         room(high - low, 8 + 4 * len(self.above + self.below))
         x = spacing * np.arange(low, high + 1)
@@ -278,7 +295,11 @@ class FoldedNormals(Pair):
     def tails(self, losses: Array) -> Tails:
         """Past 0 those of the mix; below, the mirror: P(L <= -l) = Q(L > l) where there is no atom."""
         size = np.abs(losses)
-        inner = np.where(size > 600, size - math.log(self.rate), np.log1p(np.expm1(np.minimum(size, 600)) / self.rate))
+        inner = np.where(
+            size > FOLDED_FAR,
+            size - math.log(self.rate),
+            np.log1p(np.expm1(np.minimum(size, FOLDED_FAR)) / self.rate),
+        )
         x = inner / self.shift
         q_far = special.ndtr(-x - self.shift / 2)
         p_far = self.rate * special.ndtr(self.shift / 2 - x) + (1 - self.rate) * q_far

@@ -17,9 +17,9 @@ import numpy as np
 
 from hush.arrays import Array
 from hush.curves.interval import Interval, known, written_up
-from hush.curves.pairs.share import Share, folded_log_delta
+from hush.curves.pairs.share import FAR, Share, folded_log_delta
 from hush.curves.renyi.curve import RenyiCurve
-from hush.curves.renyi.of_law import law_to_renyi
+from hush.curves.renyi.from_law import law_to_renyi
 from hush.errors import NotCovered
 from hush.numerics.engines.loss_lattice import Tails
 from hush.numerics.laws.atoms import joined, law_of_atoms, q_masses, sampled
@@ -34,8 +34,6 @@ Laws = tuple[tuple[Law, int], ...]
 """Laws of losses, each with the number of times that it is summed."""
 Certificates = tuple[tuple[str, Callable[[], Interval]], ...]
 """Bounds on one epsilon by name, each made when it is asked for."""
-FAR = 600.0
-"""Past this loss 1 + rate (e^loss - 1) is rate e^loss, to the last digit; and e^loss is still a float."""
 GROWTH_ROUNDING = 1e-14
 """Relative rounding error of log(1 + rate (e^epsilon - 1)): four elementary functions of a few units each."""
 LEAST_DELTA = 1e-13
@@ -43,7 +41,7 @@ LEAST_DELTA = 1e-13
 PLACES = np.concatenate([np.linspace(0, 1.1, 150), np.geomspace(1e-4, 0.1, 30)])
 """Points of a profile on either side of 0, in units of the epsilon at that delta: past it too, and dense near 0."""
 LARGEST_EPSILON = 1e15
-"""The search for an epsilon ends here: the floats are then a tenth apart, and a bound of that size is none."""
+"""The search for an epsilon ends here: the floats are then a tenth apart, and a bound of that size says nothing."""
 
 
 class Pair(ABC):

@@ -17,6 +17,13 @@ from hush.numerics.laws.weighted import Weighted
 from hush.numerics.rounding import UNIT
 from hush.numerics.work import attempt
 
+MEAN_ROUNDING = 1e-12
+"""Relative error of a mean of exponentials over a few hundred parts."""
+LARGEST_MOMENT = 600.0
+"""Exponents up to which e^x - 1 is summed as such; past it logarithms are added."""
+LEAST_IDLE = 1e-300
+"""Stands for no idle share where a logarithm is taken."""
+
 
 @dataclass(frozen=True)
 class Blend(Pair):
@@ -100,7 +107,7 @@ class Blend(Pair):
             masses.append(share * law.masses)
             pieces += [Weighted(piece, share) for piece in law.pieces]
             back += share * math.exp(law.discount)
-        discount = math.log(back) if back > 1 + 1e-12 else 0.0
+        discount = math.log(back) if back > 1 + MEAN_ROUNDING else 0.0
         return Law(np.concatenate(losses), np.concatenate(masses), tuple(pieces), discount=discount)
 
     @property
@@ -113,7 +120,7 @@ class Blend(Pair):
         if order == math.inf:
             return max((low for (low, _), _ in found), default=0.0), max((high for (_, high), _ in found), default=0.0)
         low, high = (renyi_blend([(ends[side], weight) for ends, weight in found], order) for side in (0, 1))
-        return low * (1 - 1e-12), high * (1 + 1e-12)
+        return low * (1 - MEAN_ROUNDING), high * (1 + MEAN_ROUNDING)
 
 
 def renyi_blend(parts: Iterable[tuple[float, float]], order: float) -> float:
@@ -128,8 +135,8 @@ def renyi_blend(parts: Iterable[tuple[float, float]], order: float) -> float:
     c = order - 1
     if any(math.isinf(divergence) for divergence, _ in known):
         return math.inf
-    if max((c * divergence for divergence, _ in known), default=0.0) < 600:
+    if max((c * divergence for divergence, _ in known), default=0.0) < LARGEST_MOMENT:
         return math.log1p(math.fsum(weight * math.expm1(c * divergence) for divergence, weight in known)) / c
     idle = max(1 - math.fsum(weight for _, weight in known), 0.0)
-    terms = [math.log(weight) + c * divergence for divergence, weight in known] + [math.log(max(idle, 1e-300))]
+    terms = [math.log(weight) + c * divergence for divergence, weight in known] + [math.log(max(idle, LEAST_IDLE))]
     return float(np.logaddexp.reduce(terms)) / c

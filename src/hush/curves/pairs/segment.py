@@ -20,6 +20,8 @@ from hush.numerics.laws.law import Law
 from hush.numerics.rounding import UNIT
 
 PLAIN = Share()
+SMALL = 1e-3
+"""Below this log-moment the sum of the terms is near 1 and cancels; the quadrature does not."""
 
 
 @dataclass(frozen=True)
@@ -111,7 +113,7 @@ class SegmentPair(Pair):
         if self.top:
             terms += [math.log(self.top) + c * a, math.log(self.top) - (c + 1) * a]
         value = float(np.logaddexp.reduce(terms))
-        if value < 1e-3:  # near 1 the sum of the terms cancels; the quadrature does not
+        if value < SMALL:
             return super().renyi(order)
         slack = 16 * UNIT * (1 + c * a)
         return max((value - slack) / c, 0.0), (value + slack) / c

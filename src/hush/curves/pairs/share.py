@@ -11,8 +11,13 @@ import numpy as np
 from hush.arrays import Array
 from hush.curves.interval import Interval, exact
 from hush.numerics.engines.loss_lattice import Tails
-from hush.numerics.rounding import UNIT
+from hush.numerics.rounding import LARGEST_EXPONENT, UNIT
 from hush.numerics.work import spend
+
+FAR = 600.0
+"""Past this epsilon e^epsilon - 1 is e^epsilon to the last digit, and still a float: logarithms are added instead."""
+ALMOST_NOTHING = -1 + 1e-15
+"""The least ratio whose logarithm is taken: smaller ones are below every loss, and are marked as such."""
 
 
 class Base(Protocol):
@@ -58,12 +63,12 @@ class Share:
 
         P' - e^eps Q' = a P + b Q with a = A - e^eps B, b = (1-A) - e^eps (1-B): a hockey stick of the base.
         """
-        if epsilon > 700:
+        if epsilon > LARGEST_EXPONENT:
             ends = (self.above, self.below), (self.above_rest, self.below_rest)
             top, bottom = ends[0] if self.above > self.below else ends[1]
             if bottom > 0:
                 return -math.inf, -math.inf if top < bottom or math.log(top / bottom) < epsilon else 0.0
-        growth = math.expm1(min(epsilon, 700.0))
+        growth = math.expm1(min(epsilon, LARGEST_EXPONENT))
         lead = self._lead(epsilon)
         blur = 4 * UNIT * (self._excess + self.below * abs(growth)) if self.below else 0.0
         if lead + blur > 0 and self.above > self.below:
@@ -84,7 +89,7 @@ class Share:
         """log of lead * delta_base(log(1 + (e^eps - 1)/lead)), or 1 - e^eps where that logarithm does not exist."""
         if lead == 0:
             return exact(-math.inf)
-        if epsilon > 600:
+        if epsilon > FAR:
             inner = epsilon - math.log(lead)
         elif growth / lead <= -1:
             return exact(math.log(-growth))
@@ -97,7 +102,7 @@ class Share:
     def _lead(self, epsilon: float) -> float:
         if self.below == 0:
             return self.above
-        return self._excess - self.below * math.expm1(min(epsilon, 700.0))
+        return self._excess - self.below * math.expm1(min(epsilon, LARGEST_EXPONENT))
 
     @property
     def _excess(self) -> float:
@@ -106,15 +111,15 @@ class Share:
 
     def inverse_loss(self, losses: Array) -> tuple[Array, Array, Array]:
         """Base loss at which the mixed loss is l, for increasing shares (A > B); and where l is below or above all."""
-        growth = np.expm1(np.minimum(losses, 700.0))
+        growth = np.expm1(np.minimum(losses, LARGEST_EXPONENT))
         top = self._excess - self.below * growth
         low = self._excess + growth * self.below_rest
         under, over = low <= 0, top <= 0
         inside = ~(under | over)
         ratio = np.where(inside, growth / np.where(inside, top, 1.0), 0.0)
-        base = np.log1p(np.maximum(ratio, -1 + 1e-15))
+        base = np.log1p(np.maximum(ratio, ALMOST_NOTHING))
         if self.below == 0:
-            base = np.where(losses > 600, losses - math.log(self.above), base)
+            base = np.where(losses > FAR, losses - math.log(self.above), base)
         return base, under, over
 
     def tails(self, losses: Array, base: Base) -> Tails:

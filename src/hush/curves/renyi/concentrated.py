@@ -80,14 +80,3 @@ def tcdp_sample(rho: float, omega: float, rate: float) -> tuple[float, float]:
             "Its Rényi curve through the generic theorems is covered"
         )
     return 13 * rate * rate * rho, log_inverse / (4 * rho)
-
-
-def zcdp_sample(rho: float, rate: float) -> float:
-    """There is no such theorem: a sample of a rho-zCDP mechanism is rho-zCDP and in general nothing smaller.
-
-    For Gaussian noise D_a of the sampled pair is at least [a log rate + (a-1) a rho]/(a-1), so D_a / a tends to rho.
-    """
-    raise NotCovered(
-        f"zCDP is not amplified by sampling: the straight line of slope {rho:g} stays the least one above the curve of "
-        f"a sample at any rate (here {rate:g}). Covered: its Rényi curve through the generic theorems, or tCDP"
-    )

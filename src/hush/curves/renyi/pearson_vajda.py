@@ -13,7 +13,6 @@ from typing import Any, TypeAlias
 import numpy as np
 
 from hush.arrays import Array
-from hush.curves.renyi.curve import RenyiCurve
 from hush.errors import InvalidParameter
 from hush.numerics.rounding import UNIT
 from hush.numerics.special.binomial_coefficients import log_binomial, stirling_rest
@@ -28,68 +27,12 @@ def chi(p: Masses, q: Masses, order: int) -> float:
     >>> chi([0.5, 0.5], [0.25, 0.75], 2)
     0.333...
     """
-    p, q = _two(p, q)
+    p, q = two(p, q)
     return float((q * (p / q - 1) ** order).sum())
 
 
-def absolute_chi(p: Masses, q: Masses, order: float) -> float:
-    """|chi|^a(p || q) = E_q|p/q - 1|^a, a >= 1.
-
-    >>> absolute_chi([0.5, 0.5], [0.25, 0.75], 1)
-    0.5
-    """
-    return ternary_chi(p, q, q, order)
-
-
-def ternary_chi(p: Masses, q: Masses, r: Masses, order: float) -> float:
-    """|chi|^a(p, q || r) = E_r|(p - q)/r|^a, a >= 1.
-
-    Its supremum zeta^a over three mutually neighbouring datasets is at least the binary xi^a and at most 4 xi^a; a
-    sample of rate g makes zeta into g zeta.
-
-    >>> round(ternary_chi([0.5, 0.5], [0.25, 0.75], [0.4, 0.6], 2), 6)
-    0.260417
-    """
-    p, q = _two(p, q)
-    r = _two(p, r)[1]
-    if not order >= 1:
-        raise InvalidParameter("|chi|^a", "order >= 1", order=order)
-    return float((r * (np.abs(p - q) / r) ** order).sum())
-
-
-def renyi(p: Masses, q: Masses, order: float) -> float:
-    """Rényi divergence of any order > 0: -2 log(1 - H/2) at 1/2 (H squared Hellinger), KL at 1, log(1+chi^2) at 2.
-
-    >>> round(renyi([0.5, 0.5], [0.25, 0.75], 2), 9) == round(math.log1p(chi([0.5, 0.5], [0.25, 0.75], 2)), 9)
-    True
-    """
-    p, q = _two(p, q)
-    if not order > 0:
-        raise InvalidParameter("A Rényi divergence", "order > 0", order=order)
-    here = p > 0
-    loss = np.log(p[here] / q[here])
-    if order == 1:
-        return float((p[here] * loss).sum())
-    if order == math.inf:
-        return float(loss.max())
-    return float(np.logaddexp.reduce(np.log(p[here]) + (order - 1) * loss)) / (order - 1)
-
-
-def discrete_derivative(curve: RenyiCurve, order: int) -> tuple[float, float]:
-    """chi^j from a curve that one pair attains: the j-th forward difference at 0 of e^{(x-1) eps(x)}; with its error.
-
-    The sum alternates, so the error grows with the order: for large ones use the pair itself.
-
-    >>> value, error = discrete_derivative(RenyiCurve.linear(0.02), 2)
-    >>> round(value, 6) == round(math.expm1(0.04), 6), error < 1e-13
-    (True, True)
-    """
-    moments = [1.0, 1.0, *(math.exp((k - 1) * curve(float(k))) for k in range(2, order + 1))]
-    terms = [(-1) ** (order - k) * math.comb(order, k) * m for k, m in enumerate(moments)]
-    return math.fsum(terms), 8 * UNIT * order * sum(abs(term) for term in terms)
-
-
-def _two(p: Masses, q: Masses) -> tuple[Array, Array]:
+def two(p: Masses, q: Masses) -> tuple[Array, Array]:
+    """Both as arrays, without the outcomes that neither has; InvalidParameter where the divergence is infinite."""
     p, q = np.asarray(p, dtype=float), np.asarray(q, dtype=float)
     if p.shape != q.shape or not (np.all(p >= 0) and np.all(q >= 0)) or np.any((q == 0) & (p > 0)):
         raise InvalidParameter("A divergence", "masses of the same outcomes, q > 0 wherever p > 0", p=p, q=q)

@@ -12,7 +12,14 @@ from collections.abc import Sequence
 
 import numpy as np
 
-from hush.errors import InvalidParameter
+from hush.arrays import Array
+from hush.checks import number
+
+WHO = "A shifted divergence"
+TOUCHING = 1e-12
+"""Cumulated masses may cross by this where they meet: they are sums of some thousand floats below 1."""
+NO_MASS = 1e-15
+"""Mass of p up to this where q has none is rounding, and no infinite divergence."""
 
 
 def gaussian_shifted_divergence(order: float, distance: float, deviation: float, shift: float) -> float:
@@ -53,7 +60,7 @@ def laplace_noise_cost(order: float, scale: float, shift: float) -> float:
     return float(np.logaddexp(high, low)) / (order - 1)
 
 
-def lattice_noise_cost(order: float, noise: Sequence[float], shift: int) -> float:
+def lattice_noise_cost(order: float, noise: Sequence[float] | Array, shift: int) -> float:
     """R(noise, a) for noise on the integers: the worst whole shift up to a, either way.
 
     >>> lattice_noise_cost(2.0, [0.25, 0.5, 0.25], 0)
@@ -65,7 +72,9 @@ def lattice_noise_cost(order: float, noise: Sequence[float], shift: int) -> floa
     return float(np.max([_divergence(order, other, wide) for other in moved]))
 
 
-def lattice_shifted_divergence(order: float, p: Sequence[float], q: Sequence[float], shift: int) -> float:
+def lattice_shifted_divergence(
+    order: float, p: Sequence[float] | Array, q: Sequence[float] | Array, shift: int
+) -> float:
     """D^(z)(p || q) of two distributions on the integers, as the shortest string through a tube.
 
     On the line mu' is within z of mu if its distribution function stays between those of mu moved right and left by
@@ -84,30 +93,13 @@ def lattice_shifted_divergence(order: float, p: Sequence[float], q: Sequence[flo
     low[-1] = high[-1] = total[-1]
     clock, first = np.unique(np.concatenate([[0.0], np.cumsum(wide_q)]), return_index=True)
     low, high = np.maximum.reduceat(low, first), np.minimum.reduceat(high, first)  # no mass may go where q has none
-    if np.any(low > high + 1e-12):
+    if np.any(low > high + TOUCHING):
         return math.inf
     heights = _taut_string(clock, np.minimum(low, high), high)
     return _divergence(order, np.maximum(np.diff(heights), 0.0), np.diff(clock))
 
 
-def shift_reduction(
-    order: float, p: Sequence[float], q: Sequence[float], noise: Sequence[float], *, shift: int, spent: int
-) -> tuple[float, float]:
-    """Both sides of the shift-reduction lemma, for distributions and noise on the integers.
-
-    D^(z)(p * noise || q * noise) <= D^(z + a)(p || q) + R(noise, a): noise that has cost R has hidden a shift of a
-    (Feldman, Mironov, Talwar, Thakurta 2018, Lemma 20).
-
-    >>> left, right = shift_reduction(2.0, [1, 0], [0, 1], [0.25, 0.5, 0.25], shift=0, spent=1)
-    >>> left <= right
-    True
-    """
-    left = lattice_shifted_divergence(order, np.convolve(p, noise).tolist(), np.convolve(q, noise).tolist(), shift)
-    before = lattice_shifted_divergence(order, p, q, shift + spent)
-    return left, before + lattice_noise_cost(order, noise, spent)
-
-
-def _taut_string(times: np.ndarray, low: np.ndarray, high: np.ndarray) -> np.ndarray:
+def _taut_string(times: Array, low: Array, high: Array) -> Array:
     """The shortest curve from the common first to the common last point that stays between low and high."""
     heights = np.array(low, dtype=float)
     knot, last = 0, len(times) - 1
@@ -136,9 +128,9 @@ def _taut_string(times: np.ndarray, low: np.ndarray, high: np.ndarray) -> np.nda
     return heights
 
 
-def _divergence(order: float, p: np.ndarray, q: np.ndarray) -> float:
+def _divergence(order: float, p: Array, q: Array) -> float:
     """Rényi divergence of two lists of probabilities."""
-    if np.any((p > 1e-15) & (q <= 0)):
+    if np.any((p > NO_MASS) & (q <= 0)):
         return math.inf
     both = (p > 0) & (q > 0)
     log_terms = order * np.log(p[both]) + (1 - order) * np.log(q[both])
@@ -146,7 +138,5 @@ def _divergence(order: float, p: np.ndarray, q: np.ndarray) -> float:
 
 
 def _check(order: float, shift: float) -> None:
-    if not (1 < order < math.inf):
-        raise InvalidParameter("A shifted divergence", "1 < order < infinity", order=order)
-    if not (0 <= shift < math.inf):
-        raise InvalidParameter("A shifted divergence", "0 <= shift < infinity", shift=shift)
+    number(WHO, "1 < order < infinity", 1.0, math.inf, low_open=True, high_open=True, order=order)
+    number(WHO, "0 <= shift < infinity", 0.0, math.inf, high_open=True, shift=shift)

@@ -11,7 +11,7 @@ import numpy as np
 
 from hush.arrays import Array
 from hush.curves.interval import Interval
-from hush.curves.pairs import lattice_tables
+from hush.curves.pairs import finite_bounds
 from hush.curves.pairs.finite import FinitePair
 from hush.curves.pairs.normal import NormalPair
 from hush.curves.pairs.pair import Pair
@@ -50,7 +50,8 @@ FAR_OFF = 1e15
 class AllocationPair(Pair):
     """P = the mean of N(shift e_i, I) over i = 1..steps, against Q = N(0, I); or the reverse.
 
-    dP/dQ is S, the mean of that many lognormals: delta is a call on S (remove), or a put (add).
+    dP/dQ is S, the mean of that many lognormals: delta at epsilon = log K is E(S - K)_+ (remove), or, at
+    epsilon = -log K, E(K - S)_+ / K (add): a call and a put on S, in the words of `numerics.lognormal_mean`.
     """
 
     shift: float
@@ -182,7 +183,7 @@ def log_markov(mean: LognormalMean, losses: Array) -> Array:
 def log_geometric(mean: LognormalMean, loss: float) -> float:
     """Upper bound on log E(e^l - S)_+, l < 0: a mean is not below the geometric one, which is lognormal.
 
-    That one is F times a lognormal of mean 1, log F = -(a^2 - a^2/t)/2, and a put on it is a normal's delta.
+    That one is F times a lognormal of mean 1, log F = -(a^2 - a^2/t)/2, and E(K - that)_+ is a normal's delta.
     """
     total = mean.spread / math.sqrt(mean.count)
     forward = -(mean.spread**2 - total**2) / 2
@@ -234,7 +235,7 @@ def _tables(mean: LognormalMean) -> tuple[FinitePair, FinitePair]:
     """Finite pairs below and above the pair (P, Q), on a lattice that is dense where the mass is."""
     losses, step = _points(mean)
     low, high = (np.exp(end) for end in log_values(mean, losses, 1e-5))
-    return lattice_tables.below(losses, low, high, step), lattice_tables.above(losses, high, step)
+    return finite_bounds.below(losses, low, high, step), finite_bounds.above(losses, high, step)
 
 
 def _points(mean: LognormalMean) -> tuple[Array, float]:

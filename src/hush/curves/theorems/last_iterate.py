@@ -46,24 +46,6 @@ def minorant_blocks(shifts: Sequence[float], variances: Sequence[float]) -> list
     return list(pairwise([*(start for _, _, start in stack), len(shifts)]))
 
 
-def best_shifts(sensitivities: Sequence[float], deviations: Sequence[float]) -> np.ndarray:
-    """The a_t that minimise sum (a_t/sigma_t)^2 for 1-Lipschitz maps (Feldman et al. 2018, Thm 22).
-
-    The constraint says that the cumulated a stays below the cumulated s and meets it at the end. Against the clock
-    V_t = sum of sigma^2, the best curve is the greatest convex minorant, and a_t = slope * sigma_t^2.
-
-    >>> best_shifts([1, 0, 0, 0], [2, 2, 2, 2]).tolist()
-    [0.25, 0.25, 0.25, 0.25]
-    """
-    variances = np.square(np.asarray(deviations, dtype=float))
-    shifts = np.asarray(sensitivities, dtype=float)
-    found = np.empty(len(shifts))
-    for start, stop in minorant_blocks(shifts.tolist(), variances.tolist()):
-        slope = math.fsum(shifts[start:stop]) / math.fsum(variances[start:stop])
-        found[start:stop] = slope * variances[start:stop]
-    return found
-
-
 def contractive_iteration_mu(
     sensitivities: Sequence[float], deviations: Sequence[float], contractions: Sequence[float]
 ) -> Interval:
@@ -160,17 +142,6 @@ def _restarted_mu(gap: float, steps: int, ratio: float, diameter: float) -> floa
     return shift * math.sqrt(gap * (2 - gap) / (lost * (2 - lost)))
 
 
-def projected_mu_closed_form(iterations: int, ratio: float, diameter: float) -> float:
-    """Bok, Su, Altschuler 2024, Sec. 4 as printed, for comparison: sqrt(3 ratio D + ratio^2 ceil(D/ratio)).
-
-    >>> projected_mu_closed_form(10_000, 0.04, 20.0)
-    1.788854...
-    """
-    if not iterations >= diameter / ratio:
-        raise InvalidParameter("projected_mu_closed_form", "iterations >= diameter/ratio", iterations=iterations)
-    return math.sqrt(3 * ratio * diameter + ratio * ratio * math.ceil(diameter / ratio))
-
-
 def cyclic_mu(gap: float, batches: int, epochs: int, ratio: float) -> float:
     """Gradient descent through l fixed batches, E times over, for a record of the last batch: the worst one.
 
@@ -232,7 +203,7 @@ def linear_descent_mu(gap: float, batches: int, epochs: int, ratio: float) -> fl
 
 
 def one_pass_mu(gap: float, later: int, ratio: float) -> float:
-    """One pass, one record a step: the record that `later` steps follow (Feldman et al. 2018, Thm 23).
+    """One pass, one record per step: the record that `later` steps follow (Feldman et al. 2018, Thm 23).
 
     mu = ratio * c^k / sqrt(1 + c^2 + ... + c^{2k}); at c = 1 ratio/sqrt(k + 1), that is 2 alpha L^2/(sigma^2 (n+1-t)).
 

@@ -11,10 +11,8 @@ import math
 from functools import lru_cache
 
 import numpy as np
-from scipy import special
 
 from hush.curves.theorems.last_iterate import one_pass_mu
-from hush.errors import InvalidParameter
 
 ONE_BY_ONE = 10_000
 """So many terms of the sum are taken as they are; the rest in blocks."""
@@ -90,17 +88,3 @@ def random_stop_groups(gap: float, records: int, ratio: float) -> list[tuple[flo
     return [
         (one_pass_mu(gap, start - 1, ratio), (end - start) / records) for start, end in zip(starts, ends, strict=True)
     ]
-
-
-def random_stop_weak(order: float, records: int, lipschitz: float, noise: float) -> float:
-    """Closed form for convex losses, for comparison: 4 a L^2 H_n/(n sigma^2), where sigma >= L sqrt(2 a (a-1)).
-
-    Feldman, Mironov, Talwar, Thakurta 2018, Sec. 4: e^x - 1 <= 2x for x <= 1 in `random_stop_divergence`.
-
-    >>> random_stop_weak(2.0, 100, 1.0, 4.0)
-    0.025936887...
-    """
-    if not noise >= lipschitz * math.sqrt(2 * order * (order - 1)):
-        raise InvalidParameter("random_stop_weak", "noise >= lipschitz * sqrt(2 order (order - 1))", noise=noise)
-    harmonic = float(special.digamma(records + 1)) + float(np.euler_gamma)
-    return 4 * order * lipschitz**2 * harmonic / (records * noise**2)

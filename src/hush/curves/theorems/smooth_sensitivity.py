@@ -66,24 +66,15 @@ def laplace_textbook(epsilon: float, delta: float) -> tuple[float, float] | None
     return (alpha, beta) if laplace_delta(epsilon, alpha=alpha, beta=beta) <= delta else None
 
 
-def student_epsilon(*, degrees: int, alpha: float, beta: float) -> float:
-    """Pure epsilon of noise with density in proportion to (1 + z^2)^(-(degrees+1)/2), degrees >= 1.
+def student_alpha(epsilon: float, degrees: int, beta: float) -> float:
+    """Largest alpha at which noise with density in proportion to (1 + z^2)^(-(degrees+1)/2) has this pure epsilon.
 
     Along the path from one law to the other the log density changes at most at the rate (degrees+1) (beta z^2 + alpha
-    z)/(1 + z^2) - beta, whose maximum over z is below. One degree is the noise of Nissim, Raskhodnikova, Smith 2007
-    with exponent 2.
+    z)/(1 + z^2) - beta. Its maximum over z is (degrees+1) (beta + hypot(beta, alpha))/2 - beta, solved here for alpha;
+    0 if there is none. One degree is the noise of Nissim, Raskhodnikova, Smith 2007 with exponent 2.
 
-    >>> student_epsilon(degrees=3, alpha=0.1, beta=0.0), student_epsilon(degrees=3, alpha=0.0, beta=0.1)
-    (0.2, 0.3...)
-    """
-    return 0.5 * (degrees + 1) * (beta + math.hypot(beta, alpha)) - beta
-
-
-def student_alpha(epsilon: float, degrees: int, beta: float) -> float:
-    """Solved from student_epsilon: hypot(beta, alpha) = 2 (epsilon + beta)/(degrees + 1) - beta; 0 if there is none.
-
-    >>> student_epsilon(degrees=3, alpha=student_alpha(1.0, 3, 0.1), beta=0.1)
-    0.99999999...
+    >>> round(student_alpha(0.2, 3, 0.0), 9)
+    0.1
     """
     reach = SAFE * (2 * (epsilon + beta) / (degrees + 1) - beta)
     return math.sqrt(reach * reach - beta * beta) if reach > beta else 0.0

@@ -181,7 +181,7 @@ class RandomStop(Leaf, HiddenIterates):
 
     curve_says_more = True
 
-    def attained(self, neighbours: Neighbours, alone: bool) -> tuple[Pair, ...]:  # noqa: ARG002
+    def attained(self, neighbours: Neighbours, alone: bool) -> tuple[Pair, ...]:
         """None is known: the average is over stops, and a run that is worst for each of them need not exist."""
         return (IDENTITY,)
 

@@ -11,9 +11,9 @@ import numpy as np
 
 from hush.arrays import Array
 from hush.checks import count
+from hush.curves.composition.product import Product
 from hush.curves.pairs.finite import FinitePair, stated_points
 from hush.curves.pairs.pair import Pair
-from hush.curves.pairs.product import Product
 from hush.curves.relation import Relation
 from hush.curves.theorems.shuffling.multiset import (
     BinaryResponses,

@@ -10,8 +10,8 @@ import numpy as np
 
 from hush.arrays import Array
 from hush.checks import count
+from hush.curves.composition.product import Product
 from hush.curves.pairs.pair import Pair
-from hush.curves.pairs.product import Product
 from hush.curves.relation import Relation
 from hush.errors import InvalidParameter, NotCovered
 from hush.mechanisms.mechanism import Mechanism, require, require_child

@@ -106,6 +106,6 @@ class Scheme(ABC):
     """Whether an epsilon takes milliseconds, so that searches need no cheaper guess."""
 
     @classmethod
-    def for_training(cls, *, examples: int, batch_size: int, epochs: float) -> Scheme:  # noqa: ARG003
+    def for_training(cls, *, examples: int, batch_size: int, epochs: float) -> Scheme:
         """The scheme whose batches have so many of the examples on average."""
         raise NotCovered(f"training on {cls.__name__}: it does not say how to draw batches of a given size")

@@ -25,6 +25,22 @@ FARTHEST = 70.0
 """Depth to which the support of a tilted density is laid out."""
 
 
+LEAST_SLOPE, MOST_SLOPE = 1e-8, 100.0
+"""sinh(z)/z is 1 below the first, to the last digit; past the second a cell's mass is known to no digit anyway."""
+SERIES = 0.05
+"""Squares of an angle below which sin(x) - x is a series: the difference would cancel."""
+MOST_SCORE, MOST_VARIATION = 1e100, 1e200
+"""A density this steep bounds nothing, and larger numbers would leave the floats in a sum."""
+UNDERFLOW = 1e-300
+"""Stands for a width or a deviation of 0, by which is divided: what follows is larger, and so is the bound."""
+LARGEST_MOMENT = 600.0
+"""Exponents up to which e^x - 1 is summed as such: a sum of thousands is still a float."""
+WHOLE = 1e-11
+"""Nodes whose masses sum to 1 this nearly hold the whole law: log E e^{cL} may then be summed from e^{cL} - 1."""
+CELL_ROUNDING = 1e-15
+"""Rounding of the weights of all cells: they sum to 1."""
+
+
 @dataclass(frozen=True, eq=False)
 class Nodes:
     """Quadrature nodes of the measure e^{cL} dP: any integral of e^{iyL}, |y| up to a reach, to a relative error."""
@@ -74,8 +90,8 @@ class Piece(Protocol):
 
 def cell_slack(tilt: Array, bend: float) -> Array:
     """How far a cell's mass can be from density times width, where the log-density has this slope and bend."""
-    z = np.clip(tilt, 1e-8, 100.0)
-    return np.sinh(z) / z * math.exp(min(bend, 100.0)) - 1
+    z = np.clip(tilt, LEAST_SLOPE, MOST_SLOPE)
+    return np.sinh(z) / z * math.exp(min(bend, MOST_SLOPE)) - 1
 
 
 def _largest(log_weight: Array) -> float:
@@ -135,7 +151,7 @@ def _turn(angle: Array) -> tuple[Array, Array]:
     rest: Array = turn.copy()
     square = angle * angle
     series = -angle * square / 6 * (1 - square / 20 * (1 - square / 42 * (1 - square / 72)))
-    rest.imag = np.where(square < 0.05, series, np.imag(turn) - angle)
+    rest.imag = np.where(square < SERIES, series, np.imag(turn) - angle)
     return turn, rest
 
 
@@ -196,8 +212,8 @@ class Envelope:
         weight, width = self.weight[order], self.half_width[order]
         smooth = width > 0
         # the score and the height are taken in the middle of a cell: doubled for what they may be elsewhere in it
-        change = np.where(smooth, weight * np.minimum(self.score[order], 1e100), 0.0) * 2
-        height = np.where(smooth, weight / np.maximum(2 * width, 1e-300), 0.0) * 2
+        change = np.where(smooth, weight * np.minimum(self.score[order], MOST_SCORE), 0.0) * 2
+        height = np.where(smooth, weight / np.maximum(2 * width, UNDERFLOW), 0.0) * 2
         sure = np.where(smooth, weight * np.maximum(1 - self.slack[order], 0.0) / (1 + self.wrong), 0.0)
         masses, variations = [], []
         for flip in (slice(None), slice(None, None, -1)):
@@ -206,7 +222,7 @@ class Envelope:
             some = np.unique(np.minimum(np.searchsorted(-after, -after[0] * _KEPT), len(after) - 1))
             masses.append(1 - after[some])
             variations.append(rest[some] + self.jumps)
-        return np.concatenate(masses), np.minimum(np.concatenate(variations), 1e200)
+        return np.concatenate(masses), np.minimum(np.concatenate(variations), MOST_VARIATION)
 
     @cached_property
     def median(self) -> float:
@@ -222,7 +238,7 @@ class Envelope:
     @cached_property
     def jump(self) -> float:
         """Size of the distances that make up the variance: it is the deviation unless the law is nearly an atom."""
-        return float(self.weight @ (self.loss - self.median) ** 2) / max(self.deviation, 1e-300)
+        return float(self.weight @ (self.loss - self.median) ** 2) / max(self.deviation, UNDERFLOW)
 
 
 @dataclass(frozen=True, eq=False)
@@ -260,9 +276,9 @@ class Law:
         total = float(scaled.sum())
         weight = scaled / total
         log_moment, size = top + math.log(total), 2.0 + abs(top)
-        if float((c * loss).max()) < 600:
+        if float((c * loss).max()) < LARGEST_MOMENT:
             base = np.exp(log_base)
-            if abs(float(base.sum()) - 1) < 1e-11:
+            if abs(float(base.sum()) - 1) < WHOLE:
                 excess = base * np.expm1(c * loss)
                 gain = float(excess.sum())
                 if gain > -0.5:
@@ -309,8 +325,8 @@ class Law:
             np.concatenate([fill, *(p.half_width for p in parts)]),
             np.concatenate([fill, *(p.score for p in parts)]),
             np.concatenate([fill, *(p.slack for p in parts)]),
-            sum(math.exp(min(p.lost - top, 0.0)) for p in parts) / total + 1e-15,
-            sum(math.exp(min(p.jumps - top, 600.0)) / total for p in parts),
+            sum(math.exp(min(p.lost - top, 0.0)) for p in parts) / total + CELL_ROUNDING,
+            sum(math.exp(min(p.jumps - top, LARGEST_MOMENT)) / total for p in parts),
         )
 
     def cumulants(self, tilts: Array, accuracy: float) -> tuple[Array, Array, Array]:

@@ -1,4 +1,7 @@
-"""Puts on the mean S of lognormals from its Laplace transform, along a hyperbola; each with a bound on its error.
+"""E(K - S)_+ of the mean S of lognormals from its Laplace transform, along a hyperbola; each with a bound on its error.
+
+The words are those of finance, where S is a price: a put with the strike K is worth E(K - S)_+, a call E(S - K)_+, and
+out of the money is the one of them that is small: the put for K below the mean of S, which is 1, the call above it.
 
 E(K - S)_+ = (1/2 pi i) int e^{zK} E e^{-zS} z^-2 dz for Re z > 0. On z(v) = m(1 + sin(iv - b)) the trapezoid rule
 converges geometrically: v + id gives the hyperbolas with b + d and b - d. The integrals of |.| over those two
@@ -23,7 +26,19 @@ DIGITS = 36.0
 SHAPES = ((0.6, 0.75), (0.3, 0.6), (0.15, 0.45), (0.0, 0.35), (0.0, 0.15))
 """Hyperbolas that are tried: lean b, half-width d of the strip. What leans more needs fewer nodes, where it works."""
 FARTHEST = 60.0
+"""A hyperbola ends here at the latest, in units of v: |z| is e^60 times its size."""
 MANY_NODES, MOST_NODES = 300, 1200
+"""A shape that takes more than 300 nodes is set aside; if all do, the least is laid with 1200 at the most."""
+GOOD = 1e-11
+"""The first shape with so small an error is taken."""
+SERIES = 1.01
+"""Bounds 1/(1 - e^-x) of the geometric series of aliases, where x is at least 5."""
+EDGE_SUM = 1.5
+"""Integrals of |f| over the edges of the strip are sums at the same nodes, times 1.5: room for what lies between."""
+HOPELESS = 1e4
+"""A logarithm that stands for no bound."""
+LEAST = 1e-320
+"""Stands for an upper end of 0, which has no logarithm: it is above it."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -84,10 +99,10 @@ class Hyperbola:
         total = np.zeros(len(excess))
         for edge in (self.inner, self.outer):
             total += np.exp(np.minimum(edge.log_size(excess) - scale[:, None], 700.0)).sum(axis=1) * self.step
-        total *= math.exp(-min(2 * math.pi * self.room / self.step, 700.0)) * 1.01
+        total *= math.exp(-min(2 * math.pi * self.room / self.step, 700.0)) * SERIES
         fall = 2 * math.pi * self.depth / self.step
         ends = np.exp(np.minimum(self.side.log_size(excess) - scale[:, None] - fall, 700.0)).max(axis=1)
-        return 1.5 / math.pi * (total + 2 * self.room * ends)
+        return EDGE_SUM / math.pi * (total + 2 * self.room * ends)
 
     def tail(self, excess: Array, scale: Array) -> Array:
         """Beyond the last node |E e^{-zS}| falls, Re z does not grow, and |dz/dv|/|z|^2 is summable (H3)."""
@@ -121,7 +136,7 @@ def lay(law: LognormalMean, excess: Array) -> Hyperbola:
         miss = float(found.put(excess)[1].max())
         if best is None or miss < least:
             best, least = found, miss
-        if miss < 1e-11:
+        if miss < GOOD:
             break
     if best is None:
         _, size, lean, room, last, step = min(aside)
@@ -171,7 +186,7 @@ def log_decay(law: LognormalMean, z: Array, lean: float) -> Array:
     along = np.real(z[:, None] * np.exp(-1j * turns))
     value, error = law.log_laplace(np.maximum(along, 0.0).ravel())
     log_value = (value + error).reshape(along.shape) - along
-    return np.where(along > 0, law.count * (turns / law.spread) ** 2 / 2 + log_value, 1e4).min(axis=1)
+    return np.where(along > 0, law.count * (turns / law.spread) ** 2 / 2 + log_value, HOPELESS).min(axis=1)
 
 
 @remembered(256)
@@ -230,7 +245,7 @@ def _across(law: LognormalMean, band: int, excess: Array) -> tuple[Array, Array]
 def _logs(value: Array, error: Array, scale: Array) -> tuple[Array, Array]:
     """Logs of both ends."""
     with np.errstate(divide="ignore"):
-        return np.log(np.maximum(value - error, 0.0)) + scale, np.log(np.maximum(value + error, 1e-320)) + scale
+        return np.log(np.maximum(value - error, 0.0)) + scale, np.log(np.maximum(value + error, LEAST)) + scale
 
 
 def _bands(law: LognormalMean, losses: Array) -> dict[int, Array]:

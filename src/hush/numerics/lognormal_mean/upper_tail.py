@@ -1,4 +1,6 @@
-"""Calls far above the mean, to a small relative error: the contour crosses the negative axis, where phi has a cut.
+"""Calls E(S - K)_+ far above the mean, to a small relative error: the contour crosses the negative axis.
+
+There the transform phi of one lognormal has a cut.
 
 E(S - K)_+ = (1/pi) Re int F(z) dz/i - (1/pi) int_0^s Im F(-r + i0) dr with F(z) = e^{zK} E e^{-zS} z^-2, the first
 along a ray that rises from -s, for any s > 0. At a good s its integrand is no larger than the answer. The second is the
@@ -22,6 +24,7 @@ from hush.numerics.special.logarithms import log1p
 from hush.numerics.work import remembered, spend
 
 DIGITS = 36.0
+"""-log of the error of a sum relative to the integral of its absolute value: e^-36 is a unit of rounding."""
 ROOM = 0.5
 """Half-width of the strip of the double exponential sums."""
 LEANS = (0.6, 0.3, 0.0)

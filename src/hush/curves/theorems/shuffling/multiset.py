@@ -199,16 +199,10 @@ class BinaryResponses:
     """People up to which all cases are tried."""
 
     def log_delta(self, epsilon: float, tolerance: float = 1e-10) -> Interval:  # noqa: ARG002
-        laws = _binary_laws(self.epsilon0, self.people)
-        return self._worst(laws[:-1], laws[1:], epsilon)
+        laws = binary_laws(self.epsilon0, self.people)
+        return self.worst(laws[:-1], laws[1:], epsilon)
 
-    def log_delta_given(self, ones: int, epsilon: float, *, reverse: bool = False) -> Interval:
-        """For one choice of data: so many of the others hold 1, P's record holds 0 and Q's 1 (or the reverse)."""
-        laws = _binary_laws(self.epsilon0, self.people)
-        first, second = laws[ones : ones + 1], laws[ones + 1 : ones + 2]
-        return self._worst(second, first, epsilon) if reverse else self._worst(first, second, epsilon)
-
-    def _worst(self, p: Array, q: Array, epsilon: float) -> Interval:
+    def worst(self, p: Array, q: Array, epsilon: float) -> Interval:
         """Bounds on the largest hockey stick of the rows: probabilities are sums of positive products."""
         if epsilon >= self.epsilon0:
             return -math.inf, -math.inf
@@ -243,7 +237,7 @@ class ManyBinaryResponses:
 _LAWS: dict[tuple[float, int], Array] = {}
 
 
-def _binary_laws(epsilon0: float, people: int) -> Array:
+def binary_laws(epsilon0: float, people: int) -> Array:
     """nu_k for k = 0 .. people, a row each."""
     if (epsilon0, people) not in _LAWS:
         low = 1 / (math.exp(epsilon0) + 1)

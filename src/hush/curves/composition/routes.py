@@ -19,6 +19,22 @@ from hush.numerics.engines.loss_lattice import LossSource, TailFunction, Tails
 from hush.numerics.engines.saddle import Orders, best_orders, markov_exponent
 from hush.numerics.roots import decreasing_root
 
+SHARE_OF_DELTA, SHARE_OF_EPSILON = 1e-2, 1e-3
+"""Of the tolerance for losses that are left out of a line: their whole mass is charged, so any share is safe."""
+REFINED = 1e-5
+"""Tolerance of a line near a bound that is known: what is left to gain there is less."""
+WINDOW, DEEP_WINDOW = 14.0, 20.0
+"""Tails of P-mass below e^-14 of the delta asked for (e^-20 of a guess at it) are cut off a lattice, and charged."""
+ROOT_WIDTH = 1e-3
+"""Relative width of a root on a lattice, in units of the tolerance."""
+LEAST_GUESS = 1e-3
+"""The search for a root on a lattice starts at this epsilon at the least."""
+FARTHEST = 1e12
+"""The search for a root ends at this epsilon: past it there is none."""
+LOWER_ORDERS = range(1, 40, 3)
+"""Powers of 1/2 of the best order at which Markov's inequality is tried too, where a moment takes too much work."""
+DEEPEST = -690.0
+"""Direct convolution cuts tails below e^-690: e^-700 is the least that its floats hold with all digits."""
 QUICK, FULL = (1 << 13, 1 << 16), (1 << 18,)
 """Lattice sizes that the grid tries in turn, at first and at last."""
 
@@ -60,7 +76,7 @@ class ContourRoute:
     def log_delta(self, epsilon: float, tolerance: float) -> Interval:
         low, high = contour.log_delta_bounds(self.laws, epsilon, tolerance)
         for _ in range(3):
-            laws = self._without_tails(high + math.log(1e-2 * tolerance))
+            laws = self._without_tails(high + math.log(SHARE_OF_DELTA * tolerance))
             if high - low <= tolerance or laws == self.laws:
                 break
             a, b = contour.log_delta_bounds(laws, epsilon, tolerance)
@@ -71,19 +87,19 @@ class ContourRoute:
         low, high = contour.epsilon_bounds(self.laws, log_delta, tolerance, floor)
         if high <= floor or high - low <= tolerance * high < math.inf:
             return low, high
-        laws = self._without_tails(log_delta + math.log(1e-3 * tolerance))
+        laws = self._without_tails(log_delta + math.log(SHARE_OF_EPSILON * tolerance))
         a, b = contour.epsilon_bounds(laws, log_delta, tolerance, floor) if laws != self.laws else (low, high)
         return max(low, a), min(high, b)
 
     def refine_log_delta(self, epsilon: float, tolerance: float, low: float) -> Interval:
         """The same where a lower bound is known that may be near."""
-        return contour.log_delta_bounds(self.laws, epsilon, max(tolerance, 1e-5), hint=low)
+        return contour.log_delta_bounds(self.laws, epsilon, max(tolerance, REFINED), hint=low)
 
     def refine_epsilon(self, log_delta: float, tolerance: float, low: float) -> Interval:
         """The same near a lower bound, or else where it would be if the sum were normal."""
         mean = sum(n * float(law.cumulants(np.array([1e-6]), 10 + math.log(n))[1][0]) for law, n in self.laws)
         near = low or mean + math.sqrt(4 * max(mean, 1e-18) * max(-log_delta, 1.0))
-        return contour.epsilon_bounds(self.laws, log_delta, max(tolerance, 1e-5), hint=near)
+        return contour.epsilon_bounds(self.laws, log_delta, max(tolerance, REFINED), hint=near)
 
     def _without_tails(self, log_mass: float) -> Laws:
         """Without losses so large that all of them have this P-mass: they would rule the moments for nothing."""
@@ -106,7 +122,7 @@ class GridRoute:
         guess = min(float((orders.exponent() - orders.c * epsilon).min()), 0.0)
         low, high = -math.inf, 0.0
         for size in self.sizes:
-            a, b = grid.bracket(self._sources, size, tilt, guess - 20).log_delta(epsilon)
+            a, b = grid.bracket(self._sources, size, tilt, guess - DEEP_WINDOW).log_delta(epsilon)
             low, high = max(low, a), min(high, b)
             if high - low <= tolerance:
                 break
@@ -115,11 +131,11 @@ class GridRoute:
     def epsilon(self, log_delta: float, tolerance: float, floor: float = 0.0) -> Interval:  # noqa: ARG002
         orders, best = best_orders(self.laws, log_delta=log_delta)
         tilt = float(orders.c[best])
-        limit = max(float(orders.objective(None, log_delta)[best]), 1e-3)
+        limit = max(float(orders.objective(None, log_delta)[best]), LEAST_GUESS)
         low, high = 0.0, math.inf
         for size in self.sizes:
-            found = grid.bracket(self._sources, size, tilt, log_delta - 14)
-            width = 1e-3 * tolerance
+            found = grid.bracket(self._sources, size, tilt, log_delta - WINDOW)
+            width = ROOT_WIDTH * tolerance
             high = min(high, _root(lambda e, f=found.upper: f.log_delta(e, 1) - log_delta, limit, width))
             lower = lambda e, f=found.lower: f.log_delta(e, -1) - log_delta  # noqa: E731
             low = max(low, _root_below(lower, high, 0.1 / tilt, width))
@@ -130,7 +146,7 @@ class GridRoute:
     def bracket(self, size: int, log_delta: float) -> grid.Bracket:
         """Lattice laws from both sides that serve near this delta."""
         orders, best = best_orders(self.laws, log_delta=log_delta)
-        return grid.bracket(self._sources, size, float(orders.c[best]), log_delta - 14)
+        return grid.bracket(self._sources, size, float(orders.c[best]), log_delta - WINDOW)
 
     @cached_property
     def _sources(self) -> list[LossSource]:
@@ -153,7 +169,7 @@ class DirectRoute:
     def log_delta(self, epsilon: float, tolerance: float) -> Interval:
         low, high = -math.inf, 0.0
         for size in self.sizes:
-            a, b = direct.direct_bracket(self._sources, size, -690.0, epsilon).log_delta(epsilon)
+            a, b = direct.direct_bracket(self._sources, size, DEEPEST, epsilon).log_delta(epsilon)
             low, high = max(low, a), min(high, b)
             if high - low <= tolerance:
                 break
@@ -164,7 +180,7 @@ class DirectRoute:
         for size in self.sizes:
             for _ in range(8):
                 ceiling = high
-                a, b = self._at(size, log_delta, 1e-3 * tolerance, ceiling)
+                a, b = self._at(size, log_delta, ROOT_WIDTH * tolerance, ceiling)
                 low, high = max(low, a), min(high, b)
                 if high - low <= tolerance * high < math.inf:
                     return low, high
@@ -173,7 +189,7 @@ class DirectRoute:
         return low, high
 
     def _at(self, size: int, log_delta: float, width: float, ceiling: float) -> Interval:
-        found = direct.direct_bracket(self._sources, size, log_delta - 14, ceiling)
+        found = direct.direct_bracket(self._sources, size, log_delta - WINDOW, ceiling)
         limit = min(ceiling, 1.0)
         high = min(_root(lambda e: found.upper.log_delta(e, 1) - log_delta, limit, width), ceiling)
         return _root_below(lambda e: found.lower.log_delta(e, -1) - log_delta, high, 1e-3 * high, width), high
@@ -204,7 +220,7 @@ class RenyiRoute:
     def _near(self, orders: Orders, best: int) -> list[float]:
         """Orders about the best one; where a moment there takes too much work, ever lower ones."""
         near = [float(c) for c in orders.c[max(best - 1, 0) : best + 2]]
-        return near + [near[0] * 2.0**-k for k in range(1, 40, 3)]
+        return near + [near[0] * 2.0**-k for k in LOWER_ORDERS]
 
 
 def loss_source(pair: Pair, times: int) -> LossSource:
@@ -246,7 +262,7 @@ def _root(excess: Callable[[float], float], limit: float, width: float) -> float
     if excess(0.0) <= 0:
         return 0.0
     high = max(limit, 1e-9)
-    while excess(high) > 0 and high < 1e12:
+    while excess(high) > 0 and high < FARTHEST:
         high *= 2
     return decreasing_root(excess, 0.0, high, width)[1] if excess(high) <= 0 else math.inf
 

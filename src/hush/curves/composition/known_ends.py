@@ -10,8 +10,8 @@ import sys
 
 import numpy as np
 
+from hush.curves.composition.routes import Parts
 from hush.curves.pairs.pair import Laws
-from hush.curves.pairs.routes import Parts
 from hush.numerics.laws.law import Law
 
 SUM_ROUNDING = 1e-12

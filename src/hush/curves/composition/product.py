@@ -10,16 +10,16 @@ from functools import cached_property
 
 import numpy as np
 
+from hush.curves.composition.finite_sum import FARTHEST, FEW, NEAR, NOTHING_KNOWN_OF_DELTA, FiniteSum
+from hush.curves.composition.known_ends import SUM_ROUNDING, largest_atom
+from hush.curves.composition.routes import ContourRoute, GridRoute, Parts, log_finite
+from hush.curves.composition.sketch import Sketch
+from hush.curves.composition.through_tables import TableProduct
 from hush.curves.interval import Interval, agreed_log_delta, exact, least_log_delta, written_up
 from hush.curves.pairs.finite import CERTAIN_LOSS
-from hush.curves.pairs.finite_sum import FARTHEST, FEW, NEAR, NOTHING_KNOWN_OF_DELTA, FiniteSum
-from hush.curves.pairs.known_ends import SUM_ROUNDING, largest_atom
 from hush.curves.pairs.normal import NormalPair
 from hush.curves.pairs.pair import Laws, Pair
 from hush.curves.pairs.pointwise import Lowest
-from hush.curves.pairs.routes import ContourRoute, GridRoute, Parts, log_finite
-from hush.curves.pairs.sketch import Sketch
-from hush.curves.pairs.tabled import Tabled
 from hush.curves.renyi.curve import ZERO, RenyiCurve
 from hush.numerics.rounding import UNIT
 from hush.numerics.work import attempt, part
@@ -92,8 +92,8 @@ class Product(Pair):
         return FiniteSum(self.parts, self.laws, self.largest_loss, self._log_finite)
 
     @cached_property
-    def _tabled(self) -> Tabled:
-        return Tabled(self.parts, Product.of)
+    def _tabled(self) -> TableProduct:
+        return TableProduct(self.parts, Product.of)
 
     @property
     def cut(self) -> bool:

@@ -9,10 +9,10 @@ from functools import cached_property
 
 import numpy as np
 
+from hush.curves.composition.routes import QUICK, GridRoute, Parts, log_finite
 from hush.curves.interval import Interval, agreed_epsilon, agreed_log_delta
+from hush.curves.pairs.finite import tabulate
 from hush.curves.pairs.pair import Pair
-from hush.curves.pairs.routes import QUICK, GridRoute, Parts, log_finite
-from hush.curves.pairs.table import tabulate
 from hush.errors import NotCovered
 from hush.numerics.rounding import UNIT
 from hush.numerics.work import attempt
@@ -30,7 +30,7 @@ REST_ROUNDING = 1e-9
 
 
 @dataclass(frozen=True)
-class Tabled:
+class TableProduct:
     """A product through the tables of its parts."""
 
     parts: Parts

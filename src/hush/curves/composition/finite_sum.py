@@ -7,10 +7,10 @@ from collections.abc import Callable
 from dataclasses import dataclass
 from functools import cached_property
 
+from hush.curves.composition.known_ends import below_the_mean, concentrated_log_delta, negligible, top_atom
+from hush.curves.composition.routes import FULL, QUICK, ContourRoute, DirectRoute, GridRoute, Parts, RenyiRoute, Route
 from hush.curves.interval import Interval, agreed_epsilon, agreed_log_delta, least_log_delta
-from hush.curves.pairs.known_ends import below_the_mean, concentrated_log_delta, negligible, top_atom
 from hush.curves.pairs.pair import Laws
-from hush.curves.pairs.routes import FULL, QUICK, ContourRoute, DirectRoute, GridRoute, Parts, RenyiRoute, Route
 from hush.numerics.engines.saddle import common_lattice
 from hush.numerics.work import attempt
 

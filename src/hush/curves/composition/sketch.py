@@ -8,9 +8,9 @@ from functools import cached_property
 
 import numpy as np
 
+from hush.curves.composition.routes import GridRoute, Parts, RenyiRoute, log_finite
 from hush.curves.interval import Interval
 from hush.curves.pairs.pair import Laws, Pair
-from hush.curves.pairs.routes import GridRoute, Parts, RenyiRoute, log_finite
 from hush.numerics.engines.grid import Summed
 
 SIZE = 1 << 15

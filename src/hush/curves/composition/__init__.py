@@ -1,0 +1,1 @@
+"""Composition: products of pairs, and the ways to their delta and epsilon."""
