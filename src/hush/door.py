@@ -23,7 +23,7 @@ def door(package: str, file: str) -> tuple[Callable[[str], object], Callable[[],
 
     >>> find, names, _ = door("hush", str(Path(__file__).with_name("__init__.py")))
     >>> find("Gaussian"), "Poisson" in names()
-    (<class 'hush.mechanisms.leaves.noise.Gaussian'>, True)
+    (<class 'hush.mechanisms.leaves.gaussian.Gaussian'>, True)
     """
     homes = homes_of(file)
 
@@ -46,7 +46,7 @@ def homes_of(file: str) -> dict[str, str]:
     """The public names of a package, and the module that has each; nothing is loaded.
 
     >>> homes_of(str(Path(__file__).with_name("__init__.py")))["Gaussian"]
-    'hush.mechanisms.leaves.noise'
+    'hush.mechanisms.leaves.gaussian'
     """
     return {name: home for home, name in EXPORT.findall(Path(file).with_suffix(".pyi").read_text(encoding="utf-8"))}
 

@@ -13,8 +13,8 @@ import pytest
 import hush
 from hush.curves.theorems.shuffling.multiset import blanket_of_mass, blanket_of_response, clone, stronger_clone
 from hush.curves.theorems.shuffling.shuffled import HoeffdingBlanket, bit_pair, clone_closed_form
-from hush.mechanisms.local.randomizer import SURE
-from hush.mechanisms.local.reports import report_grid
+from hush.mechanisms.local.checked_reports import SURE
+from hush.mechanisms.local.noisy_numbers import report_grid
 
 RANDOMIZERS = [
     hush.LocalDP(1.0),

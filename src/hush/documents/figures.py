@@ -10,7 +10,8 @@ import numpy as np
 
 from hush.curves.renyi.pearson_vajda import chi
 from hush.documents.sampled_noise import overall, renyi_curves
-from hush.mechanisms.leaves.noise import Gaussian, Laplace
+from hush.mechanisms.leaves.gaussian import Gaussian
+from hush.mechanisms.leaves.laplace import Laplace
 from hush.questions.charts.drawing import Axis, Chart, ChartLine, Picture, Stroke
 from hush.questions.compositions import compositions
 from hush.questions.planning.free_sampling import noise_limit, noise_ratio

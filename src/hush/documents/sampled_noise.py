@@ -22,7 +22,8 @@ from hush.curves.renyi.sampling import (
     without_replacement_lower,
     without_replacement_pair,
 )
-from hush.mechanisms.leaves.noise import Gaussian, Laplace
+from hush.mechanisms.leaves.gaussian import Gaussian
+from hush.mechanisms.leaves.laplace import Laplace
 from hush.mechanisms.mechanism import Mechanism
 from hush.mechanisms.schemes.poisson import Poisson
 from hush.questions.charts.drawing import Axis, Chart, ChartLine, Stroke

@@ -75,7 +75,7 @@ def class_named(name: str) -> type | None:
     """The class of this name that values can be made of; None where there is none.
 
     >>> class_named("Laplace"), class_named("Mechanism"), class_named("os.system")
-    (<class 'hush.mechanisms.leaves.noise.Laplace'>, None, None)
+    (<class 'hush.mechanisms.leaves.laplace.Laplace'>, None, None)
     """
     if name in PUBLIC:
         found = getattr(hush, name)
@@ -87,7 +87,7 @@ def class_said(word: str, root: type) -> type | None:
     """The class below the root that is written by this word in an expression; the public ones come first.
 
     >>> class_said("laplace", Mechanism), class_said("pure", Mechanism), class_said("poisson", Mechanism)
-    (<class 'hush.mechanisms.leaves.noise.Laplace'>, <class 'hush.mechanisms.leaves.stated.PureDP'>, None)
+    (<class 'hush.mechanisms.leaves.laplace.Laplace'>, <class 'hush.mechanisms.leaves.stated.PureDP'>, None)
     """
     likely = (getattr(hush, name) for name in PUBLIC if _kebab(name) == word)  # loads no other
     for kinds in (likely, public(), defined()):

@@ -79,3 +79,13 @@ class Leaf(Mechanism):
                 "State its noise under ADD_REMOVE instead"
             )
         return removed
+
+    def sides(self, neighbours: Neighbours, unit: float) -> tuple[dict[float, float], dict[float, float]]:
+        """For noise on a sum, weights of the shifts: under P removed records push up, under Q added ones down."""
+        if self.relation is Relation.REPLACE:
+            raise NotCovered(
+                f"{self}, sensitivity stated for replace-one, on a sample: where the sum lies without the record is "
+                "not known. State the noise under ADD_REMOVE (each record's norm) and write .under(Relation.REPLACE)"
+            )
+        up, down = enumerate(neighbours.removed), enumerate(neighbours.added)
+        return {unit * k: w for k, w in up if w > 0}, {-unit * k: w for k, w in down if w > 0}

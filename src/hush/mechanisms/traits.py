@@ -50,5 +50,5 @@ class Special:
     those records then looks like Q. Alone, as in `Evidence.attained`."""
     copies: Callable[[Counts], Pair] | None = None
     """The attained pair where a replaced record is in the data 0, 1, 2, ... times, all others like the new one."""
-    allocated: Callable[[int], Pair] | None = None
-    """The pair where a removed record took part in one of so many steps of the mechanism, drawn at random."""
+    distance: float | None = None
+    """For Gaussian noise on a sum that one record is added to or removed from: how far it moves it, in deviations."""

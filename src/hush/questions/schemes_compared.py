@@ -11,7 +11,7 @@ from hush.checks import count, delta_in_range
 from hush.curves.bound import Bound
 from hush.curves.relation import Relation
 from hush.errors import InvalidParameter, NotCovered
-from hush.mechanisms.leaves.noise import Gaussian
+from hush.mechanisms.leaves.gaussian import Gaussian
 from hush.mechanisms.mechanism import Mechanism
 from hush.mechanisms.schemes.allocation import Allocation
 from hush.mechanisms.schemes.fixed_size import WithoutReplacement

@@ -10,7 +10,7 @@ import pytest
 from scipy import integrate, special
 
 import hush
-from hush.learning.linear.bounded_rows import LARGEST_NORM, Records, bounded
+from hush.learning.linear.bounded_rows import LARGEST_NORM, BoundedRecords, bounded
 from hush.learning.linear.losses import Logistic, SmoothHinge, Softmax, Squared
 from hush.learning.linear.method import Task
 from hush.learning.linear.objective_perturbation import ObjectiveNoise
@@ -28,7 +28,7 @@ def test_minimiser_moves_by_at_most_the_sensitivity(loss) -> None:
     rng = np.random.default_rng(4)
     rows, usable = bounded(5 * rng.normal(size=(30, 3)), 1.0)
     targets = rng.uniform(-1, 1, (30, 1)) if isinstance(loss, Squared) else np.eye(3)[rng.integers(0, 3, 30)]
-    data = Records.of(rows, usable, targets[:, : loss.scores])
+    data = BoundedRecords.of(rows, usable, targets[:, : loss.scores])
     what, worst = task(loss), 0.0
     for ridge in (0.1, 1.0, 10.0):
         tilt = np.zeros((4, loss.scores))
@@ -118,13 +118,13 @@ def test_one_pass_replayed_with_a_replaced_record() -> None:
     targets = rng.integers(0, 2, (40, 1)).astype(float)
     what = task(Logistic(1), examples=40, regularization=0.05)
     walk = NoisyPass(what, 0.05, 2.0, 0.5)
-    data = Records.of(rows, usable, targets)
+    data = BoundedRecords.of(rows, usable, targets)
     end = walk.last_iterate(data, hush.SeededSource(1))
     apart = []
     for k in range(40):
         changed_rows, changed = data.rows.copy(), data.targets.copy()
         changed_rows[k], changed[k] = -changed_rows[k], changed[k]
-        other = walk.last_iterate(Records(changed_rows, changed), hush.SeededSource(1))
+        other = walk.last_iterate(BoundedRecords(changed_rows, changed), hush.SeededSource(1))
         apart.append(np.linalg.norm(end - other))
     assert max(apart) <= 0.5 * 2 * what.lipschitz
     assert np.mean(apart[:10]) < np.mean(apart[-10:])
@@ -144,7 +144,7 @@ def test_noise_vectors_have_their_laws() -> None:
 def test_gradient_in_floats_vs_fractions(count) -> None:
     """Equal rows are the worst case of a sum: every addition rounds the same way."""
     row, weights = np.array([[0.1, 0.2, 0.25]]), np.array([[0.3], [0.1], [0.2]])
-    data = Records(np.repeat(row, count, axis=0), np.ones((count, 1)))
+    data = BoundedRecords(np.repeat(row, count, axis=0), np.ones((count, 1)))
     found = Risk(Logistic(1), data, 1.0, np.zeros((3, 1))).gradient(weights)
     slope = Fraction(float(Logistic(1).slopes(row @ weights, np.ones((1, 1)))[0, 0]))
     allowed = task(Logistic(1), 1.0, 0.0, columns=3, examples=-(-count // 4)).gradient_error(1.0)
@@ -156,6 +156,6 @@ def test_gradient_in_floats_vs_fractions(count) -> None:
 def test_a_goal_that_floats_cannot_reach_ends() -> None:
     rng = np.random.default_rng(7)
     rows, usable = bounded(rng.normal(size=(300, 3)), 1.0)
-    data = Records.of(rows, usable, rng.integers(0, 2, (300, 1)).astype(float))
+    data = BoundedRecords.of(rows, usable, rng.integers(0, 2, (300, 1)).astype(float))
     weights = minimiser(Logistic(1), data, ridge=1e-6, tilt=np.zeros((4, 1)), gradient_norm=0.0)
     assert np.linalg.norm(Risk(Logistic(1), data, 1e-6, np.zeros((4, 1))).gradient(weights)) < 1e-10

@@ -10,7 +10,15 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from hush.learning.linear.bounded_rows import BITS, BLOCK, LARGEST_NORM, ExactSums, Records, bounded, exact_scores
+from hush.learning.linear.bounded_rows import (
+    BITS,
+    BLOCK,
+    LARGEST_NORM,
+    BoundedRecords,
+    ExactSums,
+    bounded,
+    exact_scores,
+)
 from hush.learning.linear.losses import Logistic, SmoothHinge, Softmax, Squared
 
 LOSSES = [Logistic(1), Softmax(3), SmoothHinge(3), Squared(1)]
@@ -24,7 +32,7 @@ def records(loss, rng, count, size=1.0):
     else:
         classes = 2 if loss.scores == 1 else loss.scores
         targets = loss.encode(rng.integers(0, classes, count), classes)
-    return Records.of(rows, usable, targets)
+    return BoundedRecords.of(rows, usable, targets)
 
 
 @pytest.mark.parametrize("loss", LOSSES, ids=lambda loss: type(loss).__name__)
@@ -90,7 +98,7 @@ def test_a_score_does_not_depend_on_the_other_rows(size) -> None:
     rng = np.random.default_rng(6)
     rows, _ = bounded(rng.normal(size=(203, 99)), 1.0)
     sums, weights = (
-        ExactSums(Records.of(rows, np.full(203, True), np.zeros((203, 1)))),
+        ExactSums(BoundedRecords.of(rows, np.full(203, True), np.zeros((203, 1)))),
         size * rng.normal(size=(100, 3)),
     )
     scores = exact_scores(sums.whole, weights)

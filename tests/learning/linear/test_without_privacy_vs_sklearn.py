@@ -9,7 +9,7 @@ from sklearn import linear_model
 from sklearn.datasets import load_breast_cancer, load_digits
 
 from hush import learning
-from hush.learning.linear.bounded_rows import INTERCEPT, Records, bounded
+from hush.learning.linear.bounded_rows import INTERCEPT, BoundedRecords, bounded
 from hush.learning.linear.losses import Logistic, SmoothHinge, Softmax, Squared
 from hush.learning.linear.solver import Risk, minimiser
 
@@ -68,7 +68,7 @@ def test_solver_reaches_its_gradient_and_scipy_agrees(loss, ridge) -> None:
     else:
         classes = 2 if loss.scores == 1 else loss.scores
         targets = loss.encode(rng.integers(0, classes, 80), classes)
-    data, tilt = Records.of(rows, usable, targets), rng.normal(size=(4, loss.scores))
+    data, tilt = BoundedRecords.of(rows, usable, targets), rng.normal(size=(4, loss.scores))
     found = minimiser(loss, data, ridge=ridge, tilt=tilt, gradient_norm=1e-8)
     risk = Risk(loss, data, ridge, tilt)
     assert np.linalg.norm(risk.gradient(found)) <= 1e-8

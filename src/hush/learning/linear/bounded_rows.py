@@ -57,26 +57,26 @@ def bounded(table: Array, data_norm: float, *, clip: bool = True) -> tuple[Array
 
 
 @dataclass(frozen=True, eq=False)
-class Records:
+class BoundedRecords:
     """Rows of norm at most LARGEST_NORM (zeros for records that cannot be used), and one target per score."""
 
     rows: Array
     targets: Array
 
     @classmethod
-    def of(cls, rows: Array, usable: Array, targets: Array) -> Records:
+    def of(cls, rows: Array, usable: Array, targets: Array) -> BoundedRecords:
         """With the constant entry; what cannot be used is all zeros, so that its gradient is."""
         full = np.column_stack([rows, np.full(len(rows), INTERCEPT)])
         keep = usable[:, None]
         return cls(np.where(keep, full, 0.0), np.where(keep, targets, 0.0))
 
-    def part(self, places: Array) -> Records:
+    def part(self, places: Array) -> BoundedRecords:
         """Some of the records."""
-        return Records(self.rows[places], self.targets[places])
+        return BoundedRecords(self.rows[places], self.targets[places])
 
-    def column(self, place: int) -> Records:
+    def column(self, place: int) -> BoundedRecords:
         """The same rows with one of the targets."""
-        return Records(self.rows, self.targets[:, place : place + 1])
+        return BoundedRecords(self.rows, self.targets[:, place : place + 1])
 
 
 def exact_scores(whole: Array, weights: Array) -> Array:
@@ -96,7 +96,7 @@ def exact_scores(whole: Array, weights: Array) -> Array:
 class ExactSums:
     """Sums of clipped gradients as integers on GRID; a record moves them by at most the clipping norm, exactly."""
 
-    def __init__(self, records: Records) -> None:
+    def __init__(self, records: BoundedRecords) -> None:
         self.whole = np.trunc(np.ldexp(records.rows, BITS))
         self.targets = records.targets
         self.norms = np.ldexp(np.sqrt((self.whole**2).sum(axis=1)), -BITS)

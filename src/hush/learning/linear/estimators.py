@@ -12,7 +12,7 @@ from scipy import special
 from hush.arrays import Array
 from hush.checks import count, number
 from hush.errors import InvalidParameter
-from hush.learning.linear.bounded_rows import INTERCEPT, Records, bounded
+from hush.learning.linear.bounded_rows import INTERCEPT, BoundedRecords, bounded
 from hush.learning.linear.checked_arrays import checked_data, checked_rows, comparable, placed
 from hush.learning.linear.losses import LinearLoss, Logistic, SmoothHinge, Squared
 from hush.learning.linear.method import Method, MethodPlan, Task
@@ -113,13 +113,13 @@ class PrivateLinearModel(PrivateEstimator):
         if _checked_choice(who, self.private):
             plan = self.planned(columns=table.shape[1], scores=scores, rows=max(len(table), 1))
         rows, finite = bounded(table, norm, clip=self.private)
-        records = Records.of(rows, finite & usable, targets)
+        records = BoundedRecords.of(rows, finite & usable, targets)
         self.guarantee_ = plan.mechanism if plan else None
         self.private_ = plan is not None and source.private
         weights = plan.train(records, source) if plan else self._without_privacy(records, scores)
         return np.vstack([weights[:-1] / norm, weights[-1:] * INTERCEPT])
 
-    def _without_privacy(self, records: Records, scores: int) -> Array:
+    def _without_privacy(self, records: BoundedRecords, scores: int) -> Array:
         """The minimiser of mean loss + regularization/2 |θ|², to 8 digits and more."""
         loss = self._loss_of(self.chosen_method(), scores)
         ridge = (self.regularization or REGULARIZATION) * max(len(records.rows), 1)

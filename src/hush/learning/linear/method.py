@@ -11,9 +11,9 @@ from typing import ClassVar
 
 from hush.arrays import Array
 from hush.errors import InvalidParameter
-from hush.learning.linear.bounded_rows import LARGEST_NORM, Records
+from hush.learning.linear.bounded_rows import LARGEST_NORM, BoundedRecords
 from hush.learning.linear.losses import LinearLoss
-from hush.mechanisms.leaves.noise import Gaussian
+from hush.mechanisms.leaves.gaussian import Gaussian
 from hush.mechanisms.mechanism import Mechanism
 from hush.questions.calibrate import calibrate
 from hush.randomness.source import Source
@@ -86,7 +86,7 @@ class MethodPlan:
     """What will run, and how: no number of it comes from the records."""
 
     mechanism: Mechanism
-    train: Callable[[Records, Source], Array]
+    train: Callable[[BoundedRecords, Source], Array]
 
 
 class Method(ABC):

@@ -12,7 +12,7 @@ import numpy as np
 from hush.arrays import Array
 from hush.checks import count, number, positive
 from hush.errors import InvalidParameter
-from hush.learning.linear.bounded_rows import GRID, LARGEST_NORM, ExactSums, Records
+from hush.learning.linear.bounded_rows import GRID, LARGEST_NORM, BoundedRecords, ExactSums
 from hush.learning.linear.losses import LinearLoss
 from hush.learning.linear.method import (
     LEAST_NOISE,
@@ -23,7 +23,7 @@ from hush.learning.linear.method import (
     Task,
     gaussian_multiplier,
 )
-from hush.mechanisms.leaves.noise import Gaussian
+from hush.mechanisms.leaves.gaussian import Gaussian
 from hush.mechanisms.mechanism import Mechanism
 from hush.mechanisms.schemes.poisson import Poisson
 from hush.questions.calibrate import calibrate
@@ -89,7 +89,7 @@ class FullBatchGradient(Method):
         descent = Descent(task.loss, task.columns, self.steps, step, clip, self.momentum, regularization(task))
         descent.checked(task)
 
-        def train(records: Records, source: Source) -> Array:
+        def train(records: BoundedRecords, source: Source) -> Array:
             size = task.examples or noisy_count(len(records.rows), counting, source)
             return replace(descent, normaliser=size).run(records, lambda: slice(None), source)
 
@@ -128,7 +128,7 @@ class PoissonGradient(Method):
         descent = Descent(task.loss, task.columns, steps, noise, clip, self.momentum, regularization(task))
         descent = replace(descent.checked(task), normaliser=scheme.rate * examples)
 
-        def train(records: Records, source: Source) -> Array:
+        def train(records: BoundedRecords, source: Source) -> Array:
             return descent.run(records, lambda: scheme.draw(len(records.rows), source), source)
 
         return MethodPlan(mechanism, train)
@@ -192,7 +192,7 @@ class Descent:
             raise InvalidParameter("fit", rule, epsilon=task.epsilon, delta=task.delta, noise=self.noise_multiplier)
         return self
 
-    def run(self, records: Records, places: Callable[[], Array | slice], source: Source) -> Array:
+    def run(self, records: BoundedRecords, places: Callable[[], Array | slice], source: Source) -> Array:
         sums = ExactSums(records)
         weights = np.zeros((self.columns, self.loss.scores))
         velocity, total, averaged = np.zeros_like(weights), np.zeros_like(weights), 0

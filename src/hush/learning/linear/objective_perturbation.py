@@ -10,7 +10,7 @@ import numpy as np
 from hush.arrays import Array
 from hush.checks import number
 from hush.errors import InvalidParameter
-from hush.learning.linear.bounded_rows import LARGEST_NORM, Records
+from hush.learning.linear.bounded_rows import LARGEST_NORM, BoundedRecords
 from hush.learning.linear.method import ROUNDED_UP, SHARE_OF_ROUNDING, Method, MethodPlan, Task, gaussian_multiplier
 from hush.learning.linear.output_perturbation import MOST_EPSILON, SOLVED, USEFUL_NORM
 from hush.learning.linear.random_vectors import concealed, float_error, normal_noise, spherical_laplace
@@ -61,7 +61,7 @@ class Objective(Method):
         off = 2 * stop + noise.scale * float_error(task.columns)
         radius = off / noise.ridge * math.sqrt(task.loss.scores)
 
-        def train(records: Records, source: Source) -> Array:
+        def train(records: BoundedRecords, source: Source) -> Array:
             found: list[Array] = []
             for score in range(task.loss.scores):
                 tilt = noise.draw(task.columns, source)[:, None]

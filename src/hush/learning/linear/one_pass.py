@@ -8,7 +8,7 @@ from dataclasses import dataclass
 import numpy as np
 
 from hush.arrays import Array
-from hush.learning.linear.bounded_rows import Records
+from hush.learning.linear.bounded_rows import BoundedRecords
 from hush.learning.linear.method import (
     GENEROUS,
     ROUNDED_UP,
@@ -58,7 +58,7 @@ class OnePass(Method):
         mechanism = run.then(PureDP(hidden, run.relation, reason="Laplace noise hides how floats round"))
         noisy_pass = NoisyPass(task, strength, noise, step)
 
-        def train(data: Records, source: Source) -> Array:
+        def train(data: BoundedRecords, source: Source) -> Array:
             weights = noisy_pass.last_iterate(data, source)
             return concealed(weights, radius=noisy_pass.rounding(records), epsilon=hidden, source=source)
 
@@ -74,7 +74,7 @@ class NoisyPass:
     noise: float
     step: float
 
-    def last_iterate(self, records: Records, source: Source) -> Array:
+    def last_iterate(self, records: BoundedRecords, source: Source) -> Array:
         loss, weights = self.task.loss, np.zeros(self.task.shape)
         for start in range(0, len(records.rows), BLOCK):
             rows, targets = records.rows[start : start + BLOCK], records.targets[start : start + BLOCK]

@@ -9,11 +9,11 @@ import numpy as np
 
 from hush.arrays import Array
 from hush.checks import number
-from hush.learning.linear.bounded_rows import Records
+from hush.learning.linear.bounded_rows import BoundedRecords
 from hush.learning.linear.method import ROUNDED_UP, SHARE_OF_ROUNDING, Method, MethodPlan, Task, gaussian_multiplier
 from hush.learning.linear.random_vectors import concealed, float_error, spherical_laplace
 from hush.learning.linear.solver import minimiser
-from hush.mechanisms.leaves.noise import Gaussian
+from hush.mechanisms.leaves.gaussian import Gaussian
 from hush.mechanisms.leaves.stated import PureDP
 from hush.randomness.additive import add_gaussian, scale_for
 from hush.randomness.source import Source
@@ -55,7 +55,7 @@ class Output(Method):
         sensitivity = task.lipschitz / ridge * ROUNDED_UP
         tilt = np.zeros(task.shape)
 
-        def train(records: Records, source: Source) -> Array:
+        def train(records: BoundedRecords, source: Source) -> Array:
             weights = minimiser(task.loss, records, ridge=ridge, tilt=tilt, gradient_norm=stop)
             if not pure:
                 moved = sensitivity + 2 * radius

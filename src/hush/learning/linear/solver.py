@@ -7,7 +7,7 @@ import math
 import numpy as np
 
 from hush.arrays import Array
-from hush.learning.linear.bounded_rows import LARGEST_NORM, Records
+from hush.learning.linear.bounded_rows import LARGEST_NORM, BoundedRecords
 from hush.learning.linear.losses import LinearLoss
 
 NEWTON_STEPS = 200
@@ -29,7 +29,7 @@ def summed(rows: Array, slopes: Array) -> Array:
 class Risk:
     """Σ loss + ridge/2 |θ|² + <tilt, θ>: strongly convex, its gradient Lipschitz."""
 
-    def __init__(self, loss: LinearLoss, records: Records, ridge: float, tilt: Array) -> None:
+    def __init__(self, loss: LinearLoss, records: BoundedRecords, ridge: float, tilt: Array) -> None:
         self.loss, self.records, self.ridge, self.tilt = loss, records, ridge, tilt
 
     def value(self, weights: Array) -> float:
@@ -60,7 +60,7 @@ class Risk:
         return direction
 
 
-def minimiser(loss: LinearLoss, records: Records, *, ridge: float, tilt: Array, gradient_norm: float) -> Array:
+def minimiser(loss: LinearLoss, records: BoundedRecords, *, ridge: float, tilt: Array, gradient_norm: float) -> Array:
     """Weights where the gradient's norm is at most `gradient_norm`: at most gradient_norm/ridge from the minimiser.
 
     Newton steps with backtracking; should rounding stop them, plain gradient steps, which contract for certain.

@@ -119,7 +119,7 @@ class Under(Mechanism):
 
     @property
     def special(self) -> Special:
-        return replace(self.inner.special, allocated=None)
+        return replace(self.inner.special, distance=None)
 
     def derivation(self) -> Step:
         return Step(

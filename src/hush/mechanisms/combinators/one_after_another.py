@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Iterable
 from dataclasses import dataclass, field
 
-from hush.arrays import Array
+from hush.arrays import Array, columns
 from hush.checks import count
 from hush.curves.pairs.pair import Pair
 from hush.curves.relation import Relation
@@ -23,7 +23,6 @@ from hush.mechanisms.mechanism import (
     same_relation,
 )
 from hush.mechanisms.neighbours import ADDED, REMOVED, Neighbours
-from hush.mechanisms.outputs import columns
 from hush.mechanisms.traits import Special, Step
 from hush.randomness.source import Source
 

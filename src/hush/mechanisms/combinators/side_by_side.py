@@ -7,7 +7,7 @@ from dataclasses import dataclass, field
 
 import numpy as np
 
-from hush.arrays import Array
+from hush.arrays import Array, columns
 from hush.curves.pairs.pair import Pair
 from hush.curves.pairs.pointwise import Largest
 from hush.curves.relation import Relation
@@ -16,7 +16,6 @@ from hush.errors import NotCovered
 from hush.mechanisms.evidence import Evidence, chosen
 from hush.mechanisms.mechanism import ALGEBRA, Mechanism, require, require_child, same_relation
 from hush.mechanisms.neighbours import NONE, Neighbours
-from hush.mechanisms.outputs import columns
 from hush.mechanisms.traits import Step
 from hush.randomness.source import Source
 

@@ -20,7 +20,7 @@ from hush.curves.renyi.families import exponential_family as family_curve
 from hush.curves.renyi.families import log_beta
 from hush.errors import InvalidParameter, NotCovered
 from hush.mechanisms.leaf import Leaf
-from hush.mechanisms.leaves.stated import CurveLeaf, RenyiDP
+from hush.mechanisms.leaves.stated_curves import CurveLeaf, RenyiDP
 from hush.mechanisms.mechanism import Mechanism
 from hush.mechanisms.traits import Scope, Step
 from hush.randomness.float_noise import normal, uniform

@@ -1,48 +1,29 @@
-"""Local randomizers: each person's report is private before it leaves their hands."""
+"""Local randomizers: each person's report is private before it leaves their hands; and reports in random order."""
 
 from __future__ import annotations
 
-import math
 from abc import abstractmethod
 from dataclasses import dataclass, field
-from typing import TYPE_CHECKING, Any, ClassVar
+from functools import lru_cache
 
 import numpy as np
 
 from hush.arrays import Array
 from hush.checks import count
 from hush.curves.composition.product import Product
-from hush.curves.pairs.finite import FinitePair, stated_points
 from hush.curves.pairs.pair import Pair
 from hush.curves.relation import Relation
 from hush.curves.theorems.shuffling.multiset import (
-    BinaryResponses,
-    ManyBinaryResponses,
-    Profile,
-    blanket_of_response,
+    Plain,
     clone,
-    others_agree,
-    others_elsewhere,
-    stronger_clone,
 )
-from hush.curves.theorems.shuffling.shuffled import HoeffdingBlanket, Named
-from hush.errors import InvalidParameter
+from hush.curves.theorems.shuffling.shuffled import HoeffdingBlanket, Named, ShuffledPair
+from hush.errors import InvalidParameter, NotCovered
 from hush.mechanisms.leaf import Leaf
-from hush.mechanisms.stated_epsilon import EpsilonField
-from hush.mechanisms.traits import Scope, Step
-from hush.randomness.draws import integers, tosses
-from hush.randomness.float_noise import responses
-from hush.randomness.source import Source, source_or_secure
-
-if TYPE_CHECKING:
-    from hush.mechanisms.local.shuffled import Shuffled
-
-LOCAL_EPSILON = EpsilonField(1e-4, 30)
-
-
-SURE = 1 + 2.0**-48
-"""A chance to lie is raised by this much: more than the few roundings (2^-53 each) of the float that holds it, so that
-a report never gives away more than its epsilon."""
+from hush.mechanisms.leaves.from_pair import FromPair
+from hush.mechanisms.neighbours import Neighbours
+from hush.mechanisms.traits import Scope, Special, Step
+from hush.randomness.source import Source
 
 
 class LocalRandomizer(Leaf):
@@ -82,11 +63,10 @@ class LocalRandomizer(Leaf):
     def shuffled(self, *, people: int) -> Shuffled:
         """The reports of so many people in random order, without names.
 
+        >>> from hush import KaryResponse
         >>> KaryResponse(epsilon=2.0, choices=8).shuffled(people=10_000).epsilon(delta=1e-6).upper
         0.08558...
         """
-        from hush.mechanisms.local.shuffled import Shuffled
-
         return Shuffled(self, people)
 
     @property
@@ -98,168 +78,80 @@ class LocalRandomizer(Leaf):
         return Product.of([(self.report(), self.steps(removed, added))])
 
 
-def checked_choices(who: str, choices: Any) -> int:
-    """How many values there are, from 2 on."""
-    value = count(who, 2, choices=choices)
-    if value > 10**6:
-        raise InvalidParameter(who, "choices <= 1000000", choices=choices)
-    return value
-
-
-def checked_values(who: str, values: Any, choices: int) -> Array:
-    """Values 0 .. choices-1, one per person; what they are is not told, as they are people's own."""
-    found = np.asarray(values)
-    if found.ndim != 1 or not np.issubdtype(found.dtype, np.integer) or not np.all((found >= 0) & (found < choices)):
-        rule = f"whole numbers from 0 to {choices - 1}, one per person"
-        raise InvalidParameter(who, rule, values=f"{found.dtype}{list(found.shape)}")
-    return found.astype(np.int64)
-
-
-def checked_numbers(who: str, values: Any) -> Array:
-    """Numbers from 0 to 1, one per person; what they are is not told."""
-    found = np.asarray(values, dtype=float)
-    if found.ndim != 1 or not np.all((found >= 0) & (found <= 1)):
-        raise InvalidParameter(who, "numbers from 0 to 1, one per person", values=f"{found.dtype}{list(found.shape)}")
-    return found
+@lru_cache(maxsize=32)
+def _pair(randomizer: LocalRandomizer, people: int) -> ShuffledPair:
+    alone: Named = (("unshuffled", Plain(randomizer.report())),)  # one report has no others to hide among
+    return ShuffledPair(
+        above=randomizer.above(people) if people > 1 else alone,
+        below=randomizer.below(people) if people > 1 else alone,
+        listed=randomizer.listed(people) if people > 1 else (),
+        largest=randomizer.largest,
+        report=randomizer.report(),
+        people=people,
+        bit=randomizer.bit(),
+    )
 
 
 @dataclass(frozen=True)
-class LocalDP(LocalRandomizer):
-    """Any randomizer whose reports are epsilon-LDP: the general clone above, randomized response below.
+class Shuffled(Leaf):
+    """The reports of so many `people`, each from the same local randomizer, in an order that tells nothing.
 
-    >>> LocalDP(epsilon=1.0).shuffled(people=10_000).epsilon(delta=1e-6).upper
-    0.05300...
+    >>> from hush import LocalDP
+    >>> Shuffled(LocalDP(epsilon=2.0), people=10_000).epsilon(delta=1e-6).upper
+    0.15504...
     """
 
-    epsilon: EpsilonField = LOCAL_EPSILON  # pyright: ignore[reportIncompatibleMethodOverride]
-    relation: Relation = field(init=False, default=Relation.REPLACE)
-    word: ClassVar[str] = "local"
-
-    @property
-    def largest(self) -> float:
-        return float(self.epsilon)
-
-    def report(self) -> Pair:
-        return stated_points([self.epsilon], [0.0])
-
-    def above(self, people: int) -> Named:
-        return (("clone", clone(self.epsilon, people)),)
-
-    def listed(self, people: int) -> Named:
-        return (("blanket, Hoeffding", HoeffdingBlanket(self.epsilon, people)),)
-
-    def below(self, people: int) -> Named:
-        """Randomized response among two, everyone else agreeing; among three, everyone else elsewhere."""
-        e = self.epsilon
-        low = 1 / (math.exp(e) + 1)
-        return (
-            ("attained", others_agree(e, 1 - low, low, people)),
-            ("attained, among three", others_elsewhere(e, 1 / (math.exp(e) + 2), people)),
-        )
-
-    def bit(self) -> tuple[float, float]:
-        return 1 / (math.exp(self.epsilon) + 1), 1 / (1 + math.exp(-self.epsilon))
-
-    def derivation(self) -> Step:
-        return Step(
-            str(self), "dominated by randomized response: Kairouz, Oh, Viswanath 2015", "the stated epsilon holds"
-        )
-
-    def __str__(self) -> str:
-        return f"local reports of {self.epsilon:g}-LDP"
-
-
-@dataclass(frozen=True, kw_only=True)
-class KaryResponse(LocalRandomizer):
-    """k-ary randomized response: your own answer with probability e^eps/(e^eps + k - 1), each other one equally likely.
-
-    >>> KaryResponse(epsilon=1.0, choices=2).shuffled(people=100).epsilon(delta=1e-6)
-    Bound(epsilon=0.483651..., delta=1e-06)
-    """
-
-    epsilon: EpsilonField = LOCAL_EPSILON  # pyright: ignore[reportIncompatibleMethodOverride]
-    choices: int = 2
+    randomizer: LocalRandomizer
+    people: int
     relation: Relation = field(init=False, default=Relation.REPLACE)
 
     def __post_init__(self) -> None:
-        object.__setattr__(self, "choices", checked_choices("KaryResponse", self.choices))
+        if not isinstance(self.randomizer, LocalRandomizer):
+            rule = "a local randomizer such as hush.KaryResponse or hush.LocalDP"
+            raise InvalidParameter("shuffled", rule, randomizer=self.randomizer)
+        object.__setattr__(self, "people", count("shuffled", 1, people=self.people))
+
+    def at(self, removed: int, added: int) -> Pair:
+        if (removed, added) != (1, 1):
+            raise NotCovered(
+                f"{self}: covered for one person whose value is replaced; the number of reports is public, and for "
+                "groups no clone theorem is built in"
+            )
+        return _pair(self.randomizer, self.people)
 
     @property
-    def largest(self) -> float:
-        return float(self.epsilon)
+    def scope(self) -> Scope:
+        return Scope(populations=frozenset([self.people]))
+
+    curve_says_more = True
+
+    def attained(self, neighbours: Neighbours, alone: bool) -> tuple[Pair, ...] | None:
+        """Alone, the lower end of the pair; else one bit of every report, everyone else alike: that composes."""
+        if alone:
+            return None
+        witness = _pair(self.randomizer, self.people).witness
+        return (FromPair(witness, witness, Relation.REPLACE).evidence(neighbours).pair,)
 
     @property
-    def other(self) -> float:
-        """Chance of each answer that is not the person's own."""
-        return 1 / (math.exp(self.epsilon) + self.choices - 1)
-
-    @property
-    def own(self) -> float:
-        """Chance of the person's own answer."""
-        return 1 / (1 + (self.choices - 1) * math.exp(-self.epsilon))
-
-    def table(self, symbols: int = 4) -> Array:
-        """Probabilities of the first few answers (columns) for the first few values (rows); the rest look the same."""
-        size = min(self.choices, symbols)
-        return np.full((size, size), self.other) + (self.own - self.other) * np.eye(size)
-
-    def report(self) -> Pair:
-        e, rest = float(self.epsilon), (self.choices - 2) * self.other
-        if rest == 0:
-            return FinitePair(np.array([-e, e]), np.array([self.other, self.own]), lattice=2 * e)
-        return FinitePair(np.array([-e, 0.0, e]), np.array([self.other, rest, self.own]), lattice=e)
-
-    def above(self, people: int) -> Named:
-        if self.choices == 2 and people <= BinaryResponses.MOST:
-            return (("exact", BinaryResponses(self.epsilon, people)),)
-        blanket = ("blanket", blanket_of_response(self.epsilon, self.choices, people))
-        if self.choices == 2 and people <= ManyBinaryResponses.MOST:
-            return ("all data", ManyBinaryResponses(self.epsilon, people)), blanket
-        return (blanket,)
-
-    def listed(self, people: int) -> Named:
-        stronger: Profile = stronger_clone(self.epsilon, people, self.table())
-        return (("stronger clone", stronger), *super().listed(people))
-
-    def below(self, people: int) -> Named:
-        e = self.epsilon
-        if self.choices == 2 and people <= BinaryResponses.MOST:
-            return (("exact", BinaryResponses(e, people)),)
-        agree = ("attained", others_agree(e, self.own, self.other, people))
-        if self.choices == 2:
-            return (agree,)
-        return agree, ("attained, others elsewhere", others_elsewhere(e, self.other, people))
-
-    def bit(self) -> tuple[float, float]:
-        return self.other, self.own
-
-    def encode(self, values: Any, source: Source | None = None) -> Array:
-        """One report per person, for values 0 .. choices-1, drawn exactly from secret bits unless a source is given.
-
-        >>> from hush import SeededSource
-        >>> KaryResponse(epsilon=1.0, choices=4).encode([2, 2, 2, 2, 2, 2], SeededSource(1))
-        array([2, 3, 2, 3, 2, 1])
-        """
-        found = checked_values("KaryResponse", values, self.choices)
-        bits = source_or_secure(source)
-        lies = tosses(bits, len(found), min((self.choices - 1) * self.other * SURE, 1.0))
-        other = (found + 1 + integers(bits, self.choices - 1, len(found))) % self.choices
-        return np.where(lies, other, found)
-
-    def frequencies(self, reports: Array) -> Array:
-        """Unbiased estimates of how frequent each value is."""
-        found = checked_values("KaryResponse", reports, self.choices)
-        return (np.bincount(found, minlength=self.choices) / len(found) - self.other) / (self.own - self.other)
-
-    def standard_error(self, people: int) -> float:
-        """Standard error of the estimated frequency of a rare value."""
-        return math.sqrt(self.other * (1 - self.other) / people) / (self.own - self.other)
+    def special(self) -> Special:
+        """That bit: the pair itself may be worst among people unlike either value."""
+        return Special(likened=lambda records, _: self.evidence(Neighbours.of(records, records)).attained(False))
 
     def derivation(self) -> Step:
-        return Step(str(self), "the exact pair of two answers: Warner 1965", "one answer per person")
+        names = ", ".join(name for name, _ in _pair(self.randomizer, self.people).above)
+        return Step(
+            f"the reports of {self.people} people, shuffled",
+            f"{names}: Feldman, McMillan, Talwar 2021 (clones); Balle, Bell, Gascón, Nissim 2019 (privacy blanket)",
+            "the shuffler tells nobody who sent what, everyone keeps to the protocol, the number of people is public",
+            (self.randomizer.derivation(),),
+        )
 
     def simulate(self, contributions: Array, source: Source) -> Array:
-        return responses(source, (contributions > 0).astype(int), self.choices, self.own)
+        """The reports in order of size, which is what is left when nobody knows whose they are; the others hold 0."""
+        nothing = np.zeros(len(contributions))
+        others = [self.randomizer.simulate(nothing, source) for _ in range(self.people - 1)]
+        reports = np.stack([self.randomizer.simulate(contributions, source), *others], axis=-1)
+        return np.sort(reports, axis=-1).reshape(len(contributions), -1)
 
     def __str__(self) -> str:
-        return f"randomized response of each person among {self.choices} with epsilon {self.epsilon:g}"
+        return f"{self.randomizer}, {self.people} people shuffled"

@@ -13,6 +13,7 @@ from hush.checks import count
 from hush.curves.composition.product import Product
 from hush.curves.pairs.pair import Pair
 from hush.curves.relation import Relation
+from hush.curves.theorems.allocation import AllocationPair
 from hush.errors import InvalidParameter, NotCovered
 from hush.mechanisms.mechanism import Mechanism, require, require_child
 from hush.mechanisms.neighbours import Neighbours
@@ -119,13 +120,13 @@ class Allocated(Mechanism):
 
     def at(self, removed: int, added: int) -> Pair:
         if self.relation is Relation.ADD_REMOVE and (removed, added) == (1, 0):
-            allocated = self.inner.special.allocated
-            if allocated is None:
+            distance = self.inner.special.distance
+            if distance is None:
                 raise NotCovered(
                     f"{self.inner} under random allocation: the pair is known for Gaussian noise, its sensitivity "
                     "stated for adding or removing one record. Nearest: hush.Poisson"
                 )
-            return Product.of([(allocated(self.scheme.round), self.scheme.times)])
+            return Product.of([(AllocationPair(distance, self.scheme.round), self.scheme.times)])
         if self.relation is Relation.ADD_REMOVE and (removed, added) == (0, 1):
             return self.at(1, 0).swap()
         raise self._not_covered()

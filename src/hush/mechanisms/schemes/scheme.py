@@ -7,10 +7,9 @@ from typing import TYPE_CHECKING, Any, ClassVar
 
 import numpy as np
 
-from hush.arrays import Array
+from hush.arrays import Array, columns
 from hush.curves.relation import Relation
 from hush.errors import NotCovered
-from hush.mechanisms.outputs import columns
 from hush.randomness.source import Source
 
 if TYPE_CHECKING:

@@ -11,6 +11,7 @@ import numpy as np
 from hush.checks import count
 from hush.curves.pairs.pair import Pair
 from hush.curves.relation import Relation
+from hush.curves.theorems.allocation import AllocationPair
 from hush.curves.theorems.shuffled_batches import LoudestNormals, loudest_losses
 from hush.errors import NotCovered
 from hush.mechanisms.evidence import IDENTITY, Evidence
@@ -104,9 +105,9 @@ class ShuffledBatches(OneSample):
             loud = 2 * pair.distance if leaves else pair.distance
             for attack in (LoudestNormals(loud, loud / 2, self.steps), LoudestNormals(pair.distance, 0.0, self.steps)):
                 yield attack.swap() if mirrored else attack
-        allocated = inner.special.allocated
-        if leaves and allocated is not None:
-            pair = allocated(self.steps)
+        distance = inner.special.distance
+        if leaves and distance is not None:
+            pair = AllocationPair(distance, self.steps)
             yield pair.swap() if mirrored else pair
 
     def listed(self, records: int, least: float) -> tuple[Counts, float]:

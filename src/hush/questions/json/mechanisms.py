@@ -5,7 +5,7 @@ from __future__ import annotations
 import json
 from collections.abc import Iterable
 
-from hush.mechanisms.leaves.stated import RenyiDP
+from hush.mechanisms.leaves.stated_curves import RenyiDP
 from hush.mechanisms.mechanism import Mechanism, require
 from hush.questions.json.codec import decode, encode
 from hush.questions.json.strict import as_whole, check_size, members, parse, refuse

@@ -9,7 +9,7 @@ from typing import Any
 
 from hush.checks import count, delta_in_range, number
 from hush.errors import InvalidParameter
-from hush.mechanisms.leaves.noise import Gaussian
+from hush.mechanisms.leaves.gaussian import Gaussian
 from hush.mechanisms.schemes.poisson import Poisson
 from hush.questions.calibrate import calibrate
 from hush.questions.charts.drawing import Axis, Chart, ChartLine

@@ -13,7 +13,7 @@ from hush.checks import count, number
 from hush.curves.bound import Bound
 from hush.curves.relation import Relation
 from hush.errors import InvalidParameter
-from hush.mechanisms.leaves.noise import Gaussian
+from hush.mechanisms.leaves.gaussian import Gaussian
 from hush.mechanisms.mechanism import Mechanism
 from hush.mechanisms.schemes.poisson import Poisson
 from hush.mechanisms.schemes.scheme import Scheme

@@ -14,7 +14,8 @@ from scipy import special
 from hush.checks import number
 from hush.curves.relation import Relation, checked_relation
 from hush.errors import InvalidParameter
-from hush.mechanisms.leaves.noise import Gaussian, Laplace
+from hush.mechanisms.leaves.gaussian import Gaussian
+from hush.mechanisms.leaves.laplace import Laplace
 from hush.mechanisms.mechanism import Mechanism
 from hush.questions.calibrate import calibrate
 from hush.randomness.additive import add_gaussian, add_laplace, scale_for

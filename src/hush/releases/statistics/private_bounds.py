@@ -11,7 +11,7 @@ from hush.arrays import Array
 from hush.checks import number
 from hush.curves.relation import Relation, checked_relation
 from hush.errors import InvalidParameter
-from hush.mechanisms.leaves.noise import DiscreteLaplace
+from hush.mechanisms.leaves.laplace import DiscreteLaplace
 from hush.mechanisms.mechanism import Mechanism
 from hush.randomness.additive import add_discrete_laplace, scale_for
 from hush.releases.answer import Answer, Run

@@ -8,7 +8,7 @@ from typing import Any
 from hush.errors import InvalidParameter
 from hush.releases.boundary import sealed
 from hush.releases.tables.files import Csv, Parquet
-from hush.releases.tables.memory import in_memory
+from hush.releases.tables.in_memory import in_memory
 from hush.releases.tables.reader import READABLE, Reader, Sealed
 
 

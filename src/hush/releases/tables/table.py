@@ -13,7 +13,7 @@ from hush.errors import InvalidParameter
 from hush.mechanisms.schemes.scheme import Scheme
 from hush.randomness.source import Source
 from hush.releases.tables.columns import NUMBERS, numbers_in
-from hush.releases.tables.memory import ONLY
+from hush.releases.tables.in_memory import ONLY
 from hush.releases.tables.opening import open_reader
 from hush.releases.tables.reader import Reader
 from hush.releases.tables.users import first_of_each
