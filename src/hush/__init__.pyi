@@ -28,8 +28,8 @@ from hush.mechanisms.last_iterate.iteration import NoisyIteration as NoisyIterat
 from hush.mechanisms.last_iterate.one_pass import OnePassGradientDescent as OnePassGradientDescent
 from hush.mechanisms.last_iterate.one_pass import RandomStop as RandomStop
 from hush.mechanisms.leaf import Leaf as Leaf
-from hush.mechanisms.leaves.exponential import Exponential as Exponential
-from hush.mechanisms.leaves.exponential import ReportNoisyMax as ReportNoisyMax
+from hush.mechanisms.leaves.exponential_mechanism import Exponential as Exponential
+from hush.mechanisms.leaves.exponential_mechanism import ReportNoisyMax as ReportNoisyMax
 from hush.mechanisms.leaves.from_pair import FromPair as FromPair
 from hush.mechanisms.leaves.gaussian import DiscreteGaussian as DiscreteGaussian
 from hush.mechanisms.leaves.gaussian import Gaussian as Gaussian
@@ -40,12 +40,12 @@ from hush.mechanisms.leaves.posterior import GaussianPosterior as GaussianPoster
 from hush.mechanisms.leaves.posterior import exponential_family as exponential_family
 from hush.mechanisms.leaves.randomized_response import RandomizedResponse as RandomizedResponse
 from hush.mechanisms.leaves.skellam import Skellam as Skellam
-from hush.mechanisms.leaves.stated_curves import TCDP as TCDP
-from hush.mechanisms.leaves.stated_curves import ZCDP as ZCDP
 from hush.mechanisms.leaves.stated import ApproxDP as ApproxDP
 from hush.mechanisms.leaves.stated import GaussianDP as GaussianDP
 from hush.mechanisms.leaves.stated import PureDP as PureDP
 from hush.mechanisms.leaves.stated import from_profile as from_profile
+from hush.mechanisms.leaves.stated_curves import TCDP as TCDP
+from hush.mechanisms.leaves.stated_curves import ZCDP as ZCDP
 from hush.mechanisms.leaves.stated_curves import RenyiDP as RenyiDP
 from hush.mechanisms.local.noisy_numbers import GaussianReport as GaussianReport
 from hush.mechanisms.local.noisy_numbers import LaplaceReport as LaplaceReport

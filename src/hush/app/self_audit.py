@@ -94,7 +94,7 @@ def sampled() -> Iterator[tuple[Mechanism, float]]:
     yield hush.Gaussian(1.0).on(hush.ShuffledBatches(steps=4)), 0.01
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, eq=False)
 class Released:
     """A query, a delta that the samples can reach, and the records besides the one that is replaced or left out."""
 

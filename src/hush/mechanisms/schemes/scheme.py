@@ -9,7 +9,7 @@ import numpy as np
 
 from hush.arrays import Array, columns
 from hush.curves.relation import Relation
-from hush.errors import NotCovered
+from hush.errors import InvalidParameter
 from hush.randomness.source import Source
 
 if TYPE_CHECKING:
@@ -107,4 +107,5 @@ class Scheme(ABC):
     @classmethod
     def for_training(cls, *, examples: int, batch_size: int, epochs: float) -> Scheme:
         """The scheme whose batches have so many of the examples on average."""
-        raise NotCovered(f"training on {cls.__name__}: it does not say how to draw batches of a given size")
+        rule = "a scheme that can draw batches of a given size, such as hush.Poisson or hush.Allocation"
+        raise InvalidParameter("train_plan", rule, scheme=cls)

@@ -13,7 +13,7 @@ from hush.arrays import Array
 from hush.checks import number
 from hush.curves.relation import Relation, checked_relation
 from hush.errors import InvalidParameter
-from hush.mechanisms.leaves.exponential import Exponential
+from hush.mechanisms.leaves.exponential_mechanism import Exponential
 from hush.mechanisms.mechanism import Mechanism
 from hush.randomness.source import Source
 from hush.releases.answer import Answer, Run

@@ -10,7 +10,7 @@ import numpy as np
 from hush.arrays import Array
 from hush.checks import number
 from hush.curves.relation import Relation, checked_relation
-from hush.mechanisms.leaves.exponential import Exponential
+from hush.mechanisms.leaves.exponential_mechanism import Exponential
 from hush.mechanisms.mechanism import Mechanism
 from hush.releases.answer import Answer, Run
 from hush.releases.noise.lattice import Lattice

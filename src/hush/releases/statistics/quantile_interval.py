@@ -9,7 +9,7 @@ from fractions import Fraction
 from hush.checks import count
 from hush.curves.relation import Relation
 from hush.errors import InvalidParameter
-from hush.mechanisms.leaves.exponential import Exponential
+from hush.mechanisms.leaves.exponential_mechanism import Exponential
 from hush.mechanisms.mechanism import Mechanism
 from hush.releases.answer import Answer, Run
 from hush.releases.noise.lattice import Lattice
