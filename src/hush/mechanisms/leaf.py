@@ -6,10 +6,11 @@ from abc import abstractmethod
 from typing import ClassVar
 
 from hush.curves.pairs.pair import Pair
-from hush.curves.relation import Relation
+from hush.curves.relation import Relation, checked_relation
 from hush.curves.renyi.curve import RenyiCurve
 from hush.curves.renyi.sampling import poisson_mirrored
 from hush.errors import NotCovered
+from hush.mechanisms.fields import check_fields
 from hush.mechanisms.mechanism import Mechanism, against_nothing, replaced_on_a_sample
 from hush.mechanisms.neighbours import REMOVED, Neighbours
 from hush.mechanisms.traits import Special
@@ -27,13 +28,16 @@ class Leaf(Mechanism):
     """Whether it declares datasets, all records alike but those that differ, which attain its curve at every order."""
     mirrored: ClassVar[bool] = False
     """Whether it declares that any two neighbouring outputs are mirror images: odd Pearson-Vajda divergences >= 0."""
+    exact_mixture: ClassVar[bool] = False
+    """Whether `mixture` is attained; else it is an upper bound."""
+
+    def __post_init__(self) -> None:
+        check_fields(self)
+        checked_relation(type(self).__name__, self.relation)
 
     @abstractmethod
     def at(self, removed: int, added: int) -> Pair:
         """The pair where all of the records that differ take part."""
-
-    exact_mixture = False
-    """Whether `mixture` is attained; else it is an upper bound."""
 
     def mixture(self, neighbours: Neighbours) -> Pair:
         if neighbours.exchanged is not None and self.relation is Relation.ADD_REMOVE:

@@ -3,16 +3,15 @@
 from __future__ import annotations
 
 import math
-from dataclasses import dataclass, replace
-from typing import ClassVar
+from dataclasses import dataclass, field, replace
 
 import numpy as np
 
 from hush.arrays import Array
-from hush.checks import count, number
 from hush.curves.pairs.normal import NormalPair
 from hush.curves.pairs.pair import Pair
-from hush.curves.relation import Relation, checked_relation
+from hush.curves.relation import Relation
+from hush.mechanisms.fields import between, whole
 from hush.mechanisms.leaf import Leaf
 from hush.mechanisms.neighbours import Counts, Neighbours
 from hush.mechanisms.traits import Special, Step
@@ -28,18 +27,9 @@ class Gaussian(Leaf):
     2.2541...
     """
 
-    noise_multiplier: float
+    noise_multiplier: float = field(metadata=between(1e-6, 1e9))
     relation: Relation = Relation.ADD_REMOVE
-    attains_curve: ClassVar[bool] = True
-    mirrored: ClassVar[bool] = True
-
-    def __post_init__(self) -> None:
-        rule = "1e-6 <= noise_multiplier <= 1e9"
-        value = number("Gaussian", rule, 1e-6, 1e9, noise_multiplier=self.noise_multiplier)
-        object.__setattr__(self, "noise_multiplier", value)
-        checked_relation("Gaussian", self.relation)
-
-    exact_mixture = True
+    attains_curve = mirrored = exact_mixture = True
 
     def at(self, removed: int, added: int) -> Pair:
         return NormalPair.shifted(self.steps(removed, added) / self.noise_multiplier)
@@ -81,20 +71,10 @@ class DiscreteGaussian(Leaf):
     [0.25]
     """
 
-    sigma: float
-    sensitivity: int = 1
+    sigma: float = field(metadata=between(0.2, 1e4))
+    sensitivity: int = field(default=1, metadata=whole(1))
     relation: Relation = Relation.ADD_REMOVE
-    attains_curve: ClassVar[bool] = True
-    mirrored: ClassVar[bool] = True
-
-    def __post_init__(self) -> None:
-        object.__setattr__(
-            self, "sigma", number("DiscreteGaussian", "0.2 <= sigma <= 10000", 0.2, 1e4, sigma=self.sigma)
-        )
-        object.__setattr__(self, "sensitivity", count("DiscreteGaussian", 1, sensitivity=self.sensitivity))
-        checked_relation("DiscreteGaussian", self.relation)
-
-    exact_mixture = True
+    attains_curve = mirrored = exact_mixture = True
 
     def at(self, removed: int, added: int) -> Pair:
         return NormalPair.shifted(self.steps(removed, added) * self.sensitivity / self.sigma, 1 / self.sigma)

@@ -3,18 +3,17 @@
 from __future__ import annotations
 
 import math
-from dataclasses import dataclass
-from typing import ClassVar
+from dataclasses import dataclass, field
 
 import numpy as np
 
 from hush.arrays import Array
-from hush.checks import count, number
 from hush.curves.pairs.finite import FinitePair
 from hush.curves.pairs.pair import Pair
 from hush.curves.pairs.segment import SegmentPair
-from hush.curves.relation import Relation, checked_relation
-from hush.errors import InvalidParameter, NotCovered
+from hush.curves.relation import Relation
+from hush.errors import NotCovered
+from hush.mechanisms.fields import between, whole
 from hush.mechanisms.leaf import Leaf
 from hush.mechanisms.neighbours import Neighbours
 from hush.mechanisms.traits import Step
@@ -30,22 +29,10 @@ class DiscreteLaplace(Leaf):
     1.5
     """
 
-    scale: float
-    sensitivity: int = 1
+    scale: float = field(metadata=between(0.002, 1e6))
+    sensitivity: int = field(default=1, metadata=whole(1, 100_000))
     relation: Relation = Relation.ADD_REMOVE
-    attains_curve: ClassVar[bool] = True
-    mirrored: ClassVar[bool] = True
-
-    def __post_init__(self) -> None:
-        object.__setattr__(
-            self, "scale", number("DiscreteLaplace", "0.002 <= scale <= 1e6", 0.002, 1e6, scale=self.scale)
-        )
-        object.__setattr__(self, "sensitivity", count("DiscreteLaplace", 1, sensitivity=self.sensitivity))
-        if self.sensitivity > 100_000:
-            raise InvalidParameter("DiscreteLaplace", "sensitivity <= 100000", sensitivity=self.sensitivity)
-        checked_relation("DiscreteLaplace", self.relation)
-
-    exact_mixture = True
+    attains_curve = mirrored = exact_mixture = True
 
     def at(self, removed: int, added: int) -> Pair:
         shift = self.steps(removed, added) * self.sensitivity
@@ -97,14 +84,9 @@ class Laplace(Leaf):
     0.5
     """
 
-    scale: float
+    scale: float = field(metadata=between(0.002, 1e9))
     relation: Relation = Relation.ADD_REMOVE
-    attains_curve: ClassVar[bool] = True
-    mirrored: ClassVar[bool] = True
-
-    def __post_init__(self) -> None:
-        object.__setattr__(self, "scale", number("Laplace", "0.002 <= scale <= 1e9", 0.002, 1e9, scale=self.scale))
-        checked_relation("Laplace", self.relation)
+    attains_curve = mirrored = True
 
     def at(self, removed: int, added: int) -> Pair:
         distance = self.steps(removed, added) / self.scale

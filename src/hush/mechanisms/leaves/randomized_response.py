@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import math
 from dataclasses import dataclass
-from typing import ClassVar
 
 import numpy as np
 
@@ -38,8 +37,7 @@ class RandomizedResponse(Leaf):
     epsilon: EpsilonField = EPSILON  # pyright: ignore[reportIncompatibleMethodOverride]
     choices: int = 2
     relation: Relation
-    attains_curve: ClassVar[bool] = True
-    mirrored: ClassVar[bool] = True
+    attains_curve = mirrored = True
 
     def __init__(
         self,

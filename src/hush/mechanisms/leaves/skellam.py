@@ -3,22 +3,21 @@
 from __future__ import annotations
 
 import math
-from dataclasses import dataclass
-from typing import ClassVar
+from dataclasses import dataclass, field
 
 import numpy as np
 from numpy.lib.stride_tricks import sliding_window_view
 from scipy import special
 
 from hush.arrays import Array
-from hush.checks import count, number
 from hush.curves.pairs.finite import FinitePair
 from hush.curves.pairs.pair import Pair
-from hush.curves.relation import Relation, checked_relation
+from hush.curves.relation import Relation
 from hush.curves.renyi.curve import RenyiCurve
 from hush.curves.renyi.families import finite, skellam_vector
 from hush.curves.renyi.sampling import poisson_sample
-from hush.errors import InvalidParameter, NotCovered
+from hush.errors import NotCovered
+from hush.mechanisms.fields import between, whole
 from hush.mechanisms.leaf import Leaf
 from hush.mechanisms.neighbours import Neighbours
 from hush.mechanisms.traits import Step
@@ -45,19 +44,10 @@ class Skellam(Leaf):
     [0.099654438]
     """
 
-    variance: float
-    sensitivity: int = 1
+    variance: float = field(metadata=between(0.01, 1e6))
+    sensitivity: int = field(default=1, metadata=whole(1, 10_000))
     relation: Relation = Relation.ADD_REMOVE
-    attains_curve: ClassVar[bool] = True
-    mirrored: ClassVar[bool] = True
-
-    def __post_init__(self) -> None:
-        rule = "0.01 <= variance <= 1e6"
-        object.__setattr__(self, "variance", number("Skellam", rule, 0.01, 1e6, variance=self.variance))
-        object.__setattr__(self, "sensitivity", count("Skellam", 1, sensitivity=self.sensitivity))
-        if self.sensitivity > 10_000:
-            raise InvalidParameter("Skellam", "sensitivity <= 10000", sensitivity=self.sensitivity)
-        checked_relation("Skellam", self.relation)
+    attains_curve = mirrored = True
 
     def at(self, removed: int, added: int) -> Pair:
         shift = self._shift(removed, added)

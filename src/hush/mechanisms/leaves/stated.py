@@ -11,6 +11,7 @@ from hush.curves.pairs.normal import NormalPair
 from hush.curves.pairs.pair import Pair
 from hush.curves.relation import Relation, checked_relation
 from hush.errors import InvalidParameter
+from hush.mechanisms.fields import between
 from hush.mechanisms.leaf import Leaf
 from hush.mechanisms.leaves.stated_points import Points, Promised
 from hush.mechanisms.mechanism import Mechanism
@@ -35,9 +36,6 @@ class PureDP(Promised):
     reason: str = field(default=AS_STATED, compare=False, repr=False, kw_only=True)
     """Why it holds, in words, for `explain`; it is not kept in JSON."""
     word: ClassVar[str] = "pure"
-
-    def __post_init__(self) -> None:
-        checked_relation("PureDP", self.relation)
 
     def promises(self) -> Points:
         return ((float(self.epsilon), 0.0),)
@@ -121,13 +119,9 @@ class GaussianDP(Leaf):
     4.37717...
     """
 
-    mu: float
+    mu: float = field(metadata=between(1e-9, 1e6))
     relation: Relation = Relation.ADD_REMOVE
     word: ClassVar[str] = "gdp"
-
-    def __post_init__(self) -> None:
-        object.__setattr__(self, "mu", number("GaussianDP", "1e-9 <= mu <= 1e6", 1e-9, 1e6, mu=self.mu))
-        checked_relation("GaussianDP", self.relation)
 
     def at(self, removed: int, added: int) -> Pair:
         return NormalPair.shifted(self.steps(removed, added) * self.mu)

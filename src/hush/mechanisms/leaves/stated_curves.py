@@ -10,12 +10,13 @@ from typing import ClassVar
 
 import numpy as np
 
-from hush.checks import couples, number, positive
+from hush.checks import couples, number
 from hush.curves.pairs.pair import Pair
 from hush.curves.relation import Relation, checked_relation
 from hush.curves.renyi.curve import RenyiCurve
 from hush.curves.renyi.sampling import poisson_sample
 from hush.errors import InvalidParameter, NotCovered
+from hush.mechanisms.fields import above
 from hush.mechanisms.leaf import Leaf
 from hush.mechanisms.leaves.stated import AS_STATED
 from hush.mechanisms.leaves.stated_points import Points
@@ -49,12 +50,8 @@ class ZCDP(CurveLeaf):
     2.14193...
     """
 
-    rho: float
+    rho: float = field(metadata=above(0))
     relation: Relation = Relation.ADD_REMOVE
-
-    def __post_init__(self) -> None:
-        object.__setattr__(self, "rho", positive("ZCDP", rho=self.rho))
-        checked_relation("ZCDP", self.relation)
 
     def curve_at(self, steps: int) -> RenyiCurve:
         return RenyiCurve.linear(steps * steps * self.rho)
@@ -74,16 +71,9 @@ class TCDP(CurveLeaf):
     [0.2, inf]
     """
 
-    rho: float
-    omega: float
+    rho: float = field(metadata=above(0))
+    omega: float = field(metadata=above(1))
     relation: Relation = Relation.ADD_REMOVE
-
-    def __post_init__(self) -> None:
-        object.__setattr__(self, "rho", positive("TCDP", rho=self.rho))
-        rule = "1 < omega < infinity"
-        value = number("TCDP", rule, 1.0, math.inf, low_open=True, high_open=True, omega=self.omega)
-        object.__setattr__(self, "omega", value)
-        checked_relation("TCDP", self.relation)
 
     def curve_at(self, steps: int) -> RenyiCurve:
         if steps > 1:
