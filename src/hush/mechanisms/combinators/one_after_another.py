@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterable
 from dataclasses import dataclass, field
+from typing import ClassVar
 
 from hush.arrays import Array, columns
 from hush.checks import count
@@ -24,6 +25,7 @@ from hush.mechanisms.mechanism import (
 )
 from hush.mechanisms.neighbours import ADDED, REMOVED, Neighbours
 from hush.mechanisms.traits import Special, Step
+from hush.mechanisms.wrapper import Wrapper
 from hush.randomness.source import Source
 
 COMPOSITION = (
@@ -77,16 +79,15 @@ class Composition(Mechanism):
 
 
 @dataclass(frozen=True)
-class Repeat(Composition):
+class Repeat(Composition, Wrapper):
     """The same mechanism, with fresh randomness, a number of times."""
 
-    inner: Mechanism
     times: int
-    relation: Relation = field(init=False)
+    verb: ClassVar[str] = "repeat"
 
     def __post_init__(self) -> None:
         object.__setattr__(self, "times", count("repeat", 0, times=self.times))
-        object.__setattr__(self, "relation", require_child("repeat", self.inner).relation)
+        super().__post_init__()
 
     @classmethod
     def of(cls, inner: Mechanism, times: int) -> Mechanism:
@@ -94,10 +95,6 @@ class Repeat(Composition):
         if isinstance(inner, Repeat):
             return cls.of(inner.inner, times * inner.times)
         return inner if times == 1 else cls(inner, times)
-
-    @property
-    def children(self) -> tuple[Mechanism, ...]:
-        return (self.inner,)
 
     @property
     def steps_in_sequence(self) -> tuple[tuple[Mechanism, int], ...]:

@@ -23,7 +23,7 @@ from hush.curves.theorems.shuffling.multiset import (
     stronger_clone,
 )
 from hush.curves.theorems.shuffling.shuffled import HoeffdingBlanket, Named
-from hush.mechanisms.local.checked_reports import LOCAL_EPSILON, SURE, checked_choices, checked_values
+from hush.mechanisms.local.checked_reports import CHOICES, LOCAL_EPSILON, SURE, checked_values
 from hush.mechanisms.local.randomizer import LocalRandomizer
 from hush.mechanisms.stated_epsilon import EpsilonField
 from hush.mechanisms.traits import Step
@@ -87,11 +87,8 @@ class KaryResponse(LocalRandomizer):
     """
 
     epsilon: EpsilonField = LOCAL_EPSILON  # pyright: ignore[reportIncompatibleMethodOverride]
-    choices: int = 2
+    choices: int = field(default=2, metadata=CHOICES)
     relation: Relation = field(init=False, default=Relation.REPLACE)
-
-    def __post_init__(self) -> None:
-        object.__setattr__(self, "choices", checked_choices("KaryResponse", self.choices))
 
     @property
     def largest(self) -> float:

@@ -20,7 +20,7 @@ from hush.curves.theorems.shuffling.multiset import (
 )
 from hush.curves.theorems.shuffling.shuffled import Named
 from hush.errors import InvalidParameter
-from hush.mechanisms.local.checked_reports import LOCAL_EPSILON, SURE, checked_choices, checked_values
+from hush.mechanisms.local.checked_reports import CHOICES, LOCAL_EPSILON, SURE, checked_values
 from hush.mechanisms.local.randomizer import LocalRandomizer
 from hush.mechanisms.stated_epsilon import EpsilonField
 from hush.mechanisms.traits import Step
@@ -41,14 +41,14 @@ class UnaryEncoding(LocalRandomizer):
     """
 
     epsilon: EpsilonField = LOCAL_EPSILON  # pyright: ignore[reportIncompatibleMethodOverride]
-    choices: int
+    choices: int = field(metadata=CHOICES)
     optimised: bool = True
     relation: Relation = field(init=False, default=Relation.REPLACE)
 
     def __post_init__(self) -> None:
         if not isinstance(self.optimised, bool):
             raise InvalidParameter("UnaryEncoding", "optimised True or False", optimised=self.optimised)
-        object.__setattr__(self, "choices", checked_choices("UnaryEncoding", self.choices))
+        super().__post_init__()
 
     @property
     def largest(self) -> float:

@@ -3,18 +3,20 @@
 from __future__ import annotations
 
 from abc import abstractmethod
-from dataclasses import dataclass, field
+from dataclasses import dataclass
+from typing import ClassVar
 
 from hush.arrays import Array
 from hush.curves.pairs.pair import Pair
 from hush.curves.relation import Relation
 from hush.errors import InvalidParameter, NotCovered
 from hush.mechanisms.evidence import Evidence
-from hush.mechanisms.mechanism import Mechanism, require, require_child
+from hush.mechanisms.mechanism import Mechanism, require
 from hush.mechanisms.neighbours import Counts, Neighbours
 from hush.mechanisms.schemes.scheme import Scheme
 from hush.mechanisms.schemes.thinning import NEGLIGIBLE
 from hush.mechanisms.traits import Scope, Special, Step
+from hush.mechanisms.wrapper import Wrapper
 from hush.randomness.source import Source
 
 DATA_INDEPENDENT = "the scheme and its parameters do not depend on the data, and each step draws a fresh sample"
@@ -26,19 +28,14 @@ PUBLIC_RATE = "the rate does not come from a private count of the data"
 class OneSample(Scheme):
     """A scheme that hands one random sample to one mechanism, with the theorem of each relation that it covers."""
 
-    @property
-    def one_sample(self) -> bool:
-        return True
+    one_sample = True
+    secret: bool = True
+    """Whether the theorem needs a sample that nobody learns, and that may exchange its records."""
 
     @property
     def drawn(self) -> int | None:
         """How many records a sample has, where that is certain."""
         return None
-
-    @property
-    def secret(self) -> bool:
-        """Whether the theorem needs a sample that nobody learns, and that may exchange its records."""
-        return True
 
     def applied(self, mechanism: Mechanism) -> Mechanism:
         return Sampled(mechanism, self)
@@ -93,21 +90,17 @@ class OneSample(Scheme):
 
 
 @dataclass(frozen=True)
-class Sampled(Mechanism):
+class Sampled(Wrapper):
     """A mechanism on a random sample. The pair of a sampled group is a mixture over counts, not the mix of its pair."""
 
-    inner: Mechanism
     scheme: OneSample
-    relation: Relation = field(init=False)
+    verb: ClassVar[str] = "on"
 
     def __post_init__(self) -> None:
         if not isinstance(self.scheme, OneSample):
             raise InvalidParameter("Sampled", "a scheme that draws one sample", scheme=self.scheme)
-        object.__setattr__(self, "relation", self.scheme.fitting(require_child("on", self.inner)).relation)
-
-    @property
-    def children(self) -> tuple[Mechanism, ...]:
-        return (self.inner,)
+        super().__post_init__()
+        self.scheme.fitting(self.inner)
 
     def knows(self, neighbours: Neighbours) -> Evidence:
         return self.scheme.evidence(self.inner, neighbours)

@@ -37,22 +37,15 @@ class Revealed(OneSample):
     """
 
     scheme: OneSample
+    secret = False
 
     def __post_init__(self) -> None:
         if not isinstance(self.scheme, OneSample):
             raise InvalidParameter("Revealed", "a scheme such as hush.Poisson(rate=0.01)", scheme=self.scheme)
         if isinstance(self.scheme, Revealed):
             object.__setattr__(self, "scheme", self.scheme.scheme)
-        object.__setattr__(self, "population", self.scheme.population)
-        object.__setattr__(self, "steps", self.scheme.steps)
-
-    @property
-    def one_sample(self) -> bool:
-        return self.scheme.one_sample
-
-    @property
-    def by_place(self) -> bool:
-        return self.scheme.by_place
+        for answer in ("population", "steps", "one_sample", "by_place", "streams"):
+            object.__setattr__(self, answer, getattr(self.scheme, answer))
 
     @property
     def places(self) -> int | None:
@@ -67,16 +60,8 @@ class Revealed(OneSample):
         return self.scheme.expected_rate
 
     @property
-    def streams(self) -> bool:
-        return self.scheme.streams
-
-    @property
     def drawn(self) -> int | None:
         return self.scheme.drawn
-
-    @property
-    def secret(self) -> bool:
-        return False
 
     def population_of(self, inner: Mechanism) -> frozenset[int]:
         return self.scheme.population_of(inner)

@@ -10,6 +10,7 @@ import numpy as np
 from hush.arrays import Array, columns
 from hush.curves.relation import Relation
 from hush.errors import InvalidParameter
+from hush.mechanisms.fields import check_fields
 from hush.randomness.source import Source
 
 if TYPE_CHECKING:
@@ -31,6 +32,9 @@ class Scheme(ABC):
     steps: int = 1
     """Steps that one draw makes: 1, or those of an epoch."""
 
+    def __post_init__(self) -> None:
+        check_fields(self)
+
     @abstractmethod
     def applied(self, mechanism: Mechanism) -> Mechanism:
         """The mechanism on a sample drawn so."""
@@ -41,15 +45,12 @@ class Scheme(ABC):
 
     # -- what it draws -----------------------------------------------------------------------------------------
 
-    @property
-    def one_sample(self) -> bool:
-        """Whether it draws one sample for one mechanism, and not the batches of an epoch."""
-        return False
-
-    @property
-    def by_place(self) -> bool:
-        """Whether the chance of a record depends on its place, so that one that is added before it changes it."""
-        return False
+    one_sample: bool = False
+    """Whether it draws one sample for one mechanism, and not the batches of an epoch."""
+    by_place: bool = False
+    """Whether the chance of a record depends on its place, so that one that is added before it changes it."""
+    streams: bool = False
+    """Whether every record has a coin of its own, all of one rate: then any part of them can be drawn by itself."""
 
     @property
     def places(self) -> int | None:
@@ -64,11 +65,6 @@ class Scheme(ABC):
         of independent draws.
         """
         return None
-
-    @property
-    def streams(self) -> bool:
-        """Whether every record has a coin of its own, all of one rate: then any part of them can be drawn by itself."""
-        return False
 
     def batches(self, population: int, source: Source) -> list[np.ndarray]:
         """The batches of the steps that one draw makes, as whole numbers of records."""

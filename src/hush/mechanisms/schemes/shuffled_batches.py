@@ -15,6 +15,7 @@ from hush.curves.theorems.allocation import AllocationPair
 from hush.curves.theorems.shuffled_batches import LoudestNormals, loudest_losses
 from hush.errors import NotCovered
 from hush.mechanisms.evidence import IDENTITY, Evidence
+from hush.mechanisms.fields import whole
 from hush.mechanisms.mechanism import Mechanism, require
 from hush.mechanisms.neighbours import Counts, Neighbours, exactly
 from hush.mechanisms.schemes.allocation import steps_per_epoch
@@ -37,18 +38,12 @@ class ShuffledBatches(OneSample):
     0.9542...
     """
 
-    steps: int = field()
+    steps: int = field(metadata=whole(1))
+    one_sample = False
     title: ClassVar[str] = "shuffled batches"
     why: ClassVar[str] = "one order for the whole epoch: the batches betray each other, so nothing is gained for sure"
     public_size: ClassVar[bool] = True
     gains: ClassVar[bool] = False
-
-    def __post_init__(self) -> None:
-        object.__setattr__(self, "steps", count("ShuffledBatches", 1, steps=self.steps))
-
-    @property
-    def one_sample(self) -> bool:
-        return False
 
     @classmethod
     def for_training(cls, *, examples: int, batch_size: int, epochs: float) -> ShuffledBatches:
