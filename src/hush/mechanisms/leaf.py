@@ -13,7 +13,7 @@ from hush.errors import NotCovered
 from hush.mechanisms.fields import check_fields
 from hush.mechanisms.mechanism import Mechanism, against_nothing, replaced_on_a_sample
 from hush.mechanisms.neighbours import REMOVED, Neighbours
-from hush.mechanisms.traits import Special
+from hush.mechanisms.traits import Special, Step
 
 IN_ORDER = "it goes through the records in an order, and a sample with another record may shift all places"
 """Why some mechanisms gain nothing from a secret sample: Scope.no_secret_sample."""
@@ -24,6 +24,10 @@ WHOLE_ORDERS = 100_000
 class Leaf(Mechanism):
     """A mechanism that stands for itself: it knows its pair at whole numbers of changed records."""
 
+    theorem: ClassVar[str] = "no theorem is named"
+    """Why the pair is what it is, for `explain`: the theorem and its paper."""
+    assumes: ClassVar[str] = ""
+    """What must be true of the data and the release, for `explain`; {self.scale} stands for what the leaf has."""
     attains_curve: ClassVar[bool] = False
     """Whether it declares datasets, all records alike but those that differ, which attain its curve at every order."""
     mirrored: ClassVar[bool] = False
@@ -38,6 +42,9 @@ class Leaf(Mechanism):
     @abstractmethod
     def at(self, removed: int, added: int) -> Pair:
         """The pair where all of the records that differ take part."""
+
+    def derivation(self) -> Step:
+        return Step(str(self), self.theorem, self.assumes.format(self=self))
 
     def mixture(self, neighbours: Neighbours) -> Pair:
         if neighbours.exchanged is not None and self.relation is Relation.ADD_REMOVE:

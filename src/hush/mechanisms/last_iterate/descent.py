@@ -10,13 +10,14 @@ from typing import ClassVar
 import numpy as np
 
 from hush.arrays import Array
-from hush.checks import count, number
+from hush.checks import number
 from hush.curves.interval import Interval
 from hush.curves.pairs.pair import Pair
 from hush.curves.relation import Relation
 from hush.curves.theorems import last_iterate
 from hush.errors import InvalidParameter, NotCovered
-from hush.mechanisms.last_iterate.iteration import ONLY_LAST, THEOREM, LastIterate, sized, wide
+from hush.mechanisms.fields import whole
+from hush.mechanisms.last_iterate.iteration import ONLY_LAST, SIZED, THEOREM, LastIterate, sized
 from hush.mechanisms.leaf import IN_ORDER
 from hush.mechanisms.traits import Scope, Step
 from hush.numerics.rounding import UNIT
@@ -66,29 +67,22 @@ class ConvexLoss:
         return f"the loss of every record is {kind}, {self.smoothness:g}-smooth and {' and '.join(bounds)}"
 
 
-def check_descent(node: LastIterate, loss: object, diameter: float = 0.0) -> None:
-    """Validate what all gradient descents share: loss, noise, step size."""
-    who = type(node).__name__
-    if not isinstance(loss, ConvexLoss):
-        raise InvalidParameter(who, "a hush.ConvexLoss", loss=loss)
-    values = node.__dict__
-    object.__setattr__(node, "noise", sized(who, noise=values["noise"]))
-    rule = f"0 < step_size <= 2/smoothness = {2 / loss.smoothness:g}"
-    limit = 2 / loss.smoothness * (1 + 2 * UNIT)  # 2/smoothness itself may have been rounded up
-    step = number(who, rule, 0.0, limit, low_open=True, step_size=values["step_size"])
-    step = sized(who, step_size=step)
-    object.__setattr__(node, "step_size", step)
-    if diameter == math.inf and loss.strong_convexity > 0 and loss.sensitivity == math.inf:
-        rule = "a finite diameter, or the loss's sensitivity: unbounded, a strongly convex loss is not Lipschitz"
-        raise InvalidParameter(who, rule, diameter=diameter)
-
-
 class GradientDescent(LastIterate):
     """Steps down the gradient of a convex loss, with noise."""
 
     loss: ConvexLoss
     noise: float
     step_size: float
+
+    def __post_init__(self) -> None:
+        super().__post_init__()
+        who, loss = type(self).__name__, self.loss
+        if not isinstance(loss, ConvexLoss):
+            raise InvalidParameter(who, "a hush.ConvexLoss", loss=loss)
+        rule = f"0 < step_size <= 2/smoothness = {2 / loss.smoothness:g}"
+        limit = 2 / loss.smoothness * (1 + 2 * UNIT)  # 2/smoothness itself may have been rounded up
+        step = number(who, rule, 0.0, limit, low_open=True, step_size=self.step_size)
+        object.__setattr__(self, "step_size", sized(who, step_size=step))
 
     @property
     def gap(self) -> float:
@@ -114,8 +108,42 @@ class GradientDescent(LastIterate):
         return places[1:]
 
 
+class ProjectedDescent(GradientDescent):
+    """The same with a projection on a convex set, or without one."""
+
+    diameter: float
+    """That of the set; infinity where there is none."""
+
+    def __post_init__(self) -> None:
+        super().__post_init__()
+        if self.diameter != math.inf:
+            object.__setattr__(self, "diameter", sized(type(self).__name__, diameter=self.diameter))
+        elif self.loss.strong_convexity > 0 and self.loss.sensitivity == math.inf:
+            rule = "a finite diameter, or the loss's sensitivity: unbounded, a strongly convex loss is not Lipschitz"
+            raise InvalidParameter(type(self).__name__, rule, diameter=self.diameter)
+
+    @property
+    def far(self) -> float:
+        """How far apart two iterates may be, over the noise of one step."""
+        return self.diameter / (self.step_size * self.noise)
+
+    @property
+    def start(self) -> str:
+        """What is assumed of the start and the projection."""
+        if self.diameter == math.inf:
+            return "the start is public"
+        return (
+            f"the start is public and every iterate is projected on a convex set of diameter at most {self.diameter:g}"
+        )
+
+    def path(self, moved: Sequence[float], contributions: Array, source: Source) -> list[Array]:
+        if self.diameter < math.inf:
+            raise NotCovered(f"{self}: runs are simulated without a projection")
+        return super().path(moved, contributions, source)
+
+
 @dataclass(frozen=True, kw_only=True)
-class NoisyGradientDescent(GradientDescent):
+class NoisyGradientDescent(ProjectedDescent):
     """w -> Proj(w - step_size (mean gradient of all records + N(0, noise^2))), from a public start.
 
     `diameter` is that of the convex set that is projected on, infinity where there is none. Stated for replace-one:
@@ -128,19 +156,14 @@ class NoisyGradientDescent(GradientDescent):
     """
 
     loss: ConvexLoss
-    records: int
-    iterations: int
-    noise: float
+    records: int = field(metadata=whole(1))
+    iterations: int = field(metadata=whole(1))
+    noise: float = field(metadata=SIZED)
     step_size: float
     diameter: float
     relation: Relation = field(init=False, default=Relation.REPLACE)
-
-    def __post_init__(self) -> None:
-        who = "NoisyGradientDescent"
-        object.__setattr__(self, "records", count(who, 1, records=self.records))
-        object.__setattr__(self, "iterations", count(who, 1, iterations=self.iterations))
-        object.__setattr__(self, "diameter", wide(who, self.diameter))
-        check_descent(self, self.loss, self.diameter)
+    theorem = THEOREM
+    assumes = "{self.loss.words}; {self.start}; " + ONLY_LAST
 
     @property
     def _ratio(self) -> float:
@@ -148,8 +171,7 @@ class NoisyGradientDescent(GradientDescent):
 
     def mu(self) -> Interval:
         if self.diameter < math.inf:
-            far = self.diameter / (self.step_size * self.noise)
-            high = last_iterate.projected_mu(self.gap, self.iterations, self._ratio, far)
+            high = last_iterate.projected_mu(self.gap, self.iterations, self._ratio, self.far)
             return 0.0, high * (1 + last_iterate.MU_ROUNDING)
         low = last_iterate.linear_descent_mu(self.curved, 1, self.iterations, self._ratio)
         high = last_iterate.full_batch_mu(self.gap, self.iterations, self._ratio)
@@ -168,12 +190,8 @@ class NoisyGradientDescent(GradientDescent):
     def after(self, place: int) -> NoisyGradientDescent:
         return replace(self, iterations=place)
 
-    def derivation(self) -> Step:
-        return Step(str(self), THEOREM, f"{self.loss.words}; {_projection(self.diameter)}; {ONLY_LAST}")
-
     def simulate(self, contributions: Array, source: Source) -> Array:
         """The record takes part in every step."""
-        _refuse_projection(self, self.diameter)
         return self.path([self.loss.moved / self.records] * self.iterations, contributions, source)[-1]
 
     def __str__(self) -> str:
@@ -183,19 +201,8 @@ class NoisyGradientDescent(GradientDescent):
         )
 
 
-def _refuse_projection(run: GradientDescent, diameter: float) -> None:
-    if diameter < math.inf:
-        raise NotCovered(f"{run}: runs are simulated without a projection")
-
-
-def _projection(diameter: float) -> str:
-    if diameter == math.inf:
-        return "the start is public"
-    return f"the start is public and every iterate is projected on a convex set of diameter at most {diameter:g}"
-
-
 @dataclass(frozen=True, kw_only=True)
-class CyclicGradientDescent(GradientDescent):
+class CyclicGradientDescent(ProjectedDescent):
     """The same with one of several fixed batches a step, in the same order every epoch. The last batch is the worst.
 
     Which batch a record is in does not depend on the data; one record is replaced by another in its place.
@@ -208,20 +215,13 @@ class CyclicGradientDescent(GradientDescent):
 
     unit: ClassVar[str] = "epoch"
     loss: ConvexLoss
-    batches: int
-    batch_size: int
-    epochs: int
-    noise: float
+    batches: int = field(metadata=whole(1))
+    batch_size: int = field(metadata=whole(1))
+    epochs: int = field(metadata=whole(1))
+    noise: float = field(metadata=SIZED)
     step_size: float
     diameter: float
     relation: Relation = field(init=False, default=Relation.REPLACE)
-
-    def __post_init__(self) -> None:
-        who = "CyclicGradientDescent"
-        for name in ("batches", "batch_size", "epochs"):
-            object.__setattr__(self, name, count(who, 1, **{name: getattr(self, name)}))
-        object.__setattr__(self, "diameter", wide(who, self.diameter))
-        check_descent(self, self.loss, self.diameter)
 
     @property
     def _ratio(self) -> float:
@@ -230,8 +230,7 @@ class CyclicGradientDescent(GradientDescent):
     def mu(self) -> Interval:
         high = last_iterate.cyclic_mu(self.gap, self.batches, self.epochs, self._ratio)
         if self.diameter < math.inf:
-            far = self.diameter / (self.step_size * self.noise)
-            high = min(high, last_iterate.cyclic_projected_mu(self.batches, self.epochs, self._ratio, far))
+            high = min(high, last_iterate.cyclic_projected_mu(self.batches, self.epochs, self._ratio, self.far))
             return 0.0, high * (1 + last_iterate.MU_ROUNDING)
         low = last_iterate.linear_descent_mu(self.curved, self.batches, self.epochs, self._ratio)
         return low * (1 - last_iterate.MU_ROUNDING), high * (1 + last_iterate.MU_ROUNDING)
@@ -255,12 +254,11 @@ class CyclicGradientDescent(GradientDescent):
         return replace(self, epochs=place)
 
     def derivation(self) -> Step:
-        assumed = f"{self.loss.words}; {_projection(self.diameter)}; batches are fixed without regard to the data"
+        assumed = f"{self.loss.words}; {self.start}; batches are fixed without regard to the data"
         return Step(str(self), f"{THEOREM}; a record of the last batch is the worst", f"{assumed}; {ONLY_LAST}")
 
     def simulate(self, contributions: Array, source: Source) -> Array:
         """The record is in the last batch of every epoch."""
-        _refuse_projection(self, self.diameter)
         epoch = [0.0] * (self.batches - 1) + [self.loss.moved / self.batch_size]
         return self.path(epoch * self.epochs, contributions, source)[-1]
 

@@ -21,9 +21,10 @@ from hush.curves.theorems import last_iterate
 from hush.curves.theorems.random_stop import random_stop_divergence, random_stop_groups
 from hush.errors import InvalidParameter, NotCovered
 from hush.mechanisms.evidence import IDENTITY
-from hush.mechanisms.last_iterate.descent import ConvexLoss, GradientDescent, check_descent
+from hush.mechanisms.fields import whole
+from hush.mechanisms.last_iterate.descent import ConvexLoss, GradientDescent
 from hush.mechanisms.last_iterate.hidden_iterates import HiddenIterates, checkpoints
-from hush.mechanisms.last_iterate.iteration import LEAST_MU, ONLY_LAST, gaussian_of
+from hush.mechanisms.last_iterate.iteration import LEAST_MU, ONLY_LAST, SIZED, gaussian_of
 from hush.mechanisms.leaf import IN_ORDER, Leaf
 from hush.mechanisms.mechanism import Mechanism
 from hush.mechanisms.neighbours import Neighbours
@@ -49,14 +50,10 @@ class OnePassGradientDescent(GradientDescent):
 
     unit: ClassVar[str] = "record"
     loss: ConvexLoss
-    records: int
-    noise: float
+    records: int = field(metadata=whole(1))
+    noise: float = field(metadata=SIZED)
     step_size: float
     relation: Relation = field(init=False, default=Relation.REPLACE)
-
-    def __post_init__(self) -> None:
-        object.__setattr__(self, "records", count("OnePassGradientDescent", 1, records=self.records))
-        check_descent(self, self.loss)
 
     @property
     def ratio(self) -> float:

@@ -87,17 +87,12 @@ class Exponential(BoundedRange):
 
     epsilon: EpsilonField = EPSILON  # pyright: ignore[reportIncompatibleMethodOverride]
     relation: Relation = Relation.ADD_REMOVE
+    theorem = "bounded range: Dong, Durfee, Rogers 2020, Lemma 3.1 (envelope of all pairs of that range)"
+    assumes = "utility sensitivity 1 when you {self.relation.words}, weights exp(epsilon * utility / 2)"
 
     @property
     def loss_range(self) -> float:
         return float(self.epsilon)
-
-    def derivation(self) -> Step:
-        return Step(
-            str(self),
-            "bounded range: Dong, Durfee, Rogers 2020, Lemma 3.1 (envelope of all pairs of that range)",
-            f"utility sensitivity 1 when you {self.relation.words}, weights exp(epsilon * utility / 2)",
-        )
 
     def simulate(self, contributions: Array, source: Source) -> Array:
         """Two options, the record being for the one and against the other."""

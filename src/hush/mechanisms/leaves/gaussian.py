@@ -14,7 +14,7 @@ from hush.curves.relation import Relation
 from hush.mechanisms.fields import between, whole
 from hush.mechanisms.leaf import Leaf
 from hush.mechanisms.neighbours import Counts, Neighbours
-from hush.mechanisms.traits import Special, Step
+from hush.mechanisms.traits import Special
 from hush.randomness.float_noise import from_masses, normal
 from hush.randomness.source import Source
 
@@ -30,6 +30,8 @@ class Gaussian(Leaf):
     noise_multiplier: float = field(metadata=between(1e-6, 1e9))
     relation: Relation = Relation.ADD_REMOVE
     attains_curve = mirrored = exact_mixture = True
+    theorem = "dominated by N(1/σ, 1) against N(0, 1): Balle, Wang 2018, Thm 8; Dong, Roth, Su 2022, Thm 2.7"
+    assumes = "L2 sensitivity 1 when you {self.relation.words}"
 
     def at(self, removed: int, added: int) -> Pair:
         return NormalPair.shifted(self.steps(removed, added) / self.noise_multiplier)
@@ -46,13 +48,6 @@ class Gaussian(Leaf):
     def _copies(self, counts: Counts) -> Pair:
         unit = self.steps(1, 1) / self.noise_multiplier
         return NormalPair(tuple((unit * k, weight) for k, weight in enumerate(counts) if weight > 0), ((0.0, 1.0),))
-
-    def derivation(self) -> Step:
-        return Step(
-            str(self),
-            "dominated by N(1/σ, 1) against N(0, 1): Balle, Wang 2018, Thm 8; Dong, Roth, Su 2022, Thm 2.7",
-            f"L2 sensitivity 1 when you {self.relation.words}",
-        )
 
     def simulate(self, contributions: Array, source: Source) -> Array:
         return contributions + self.noise_multiplier * normal(source, len(contributions))
@@ -75,6 +70,8 @@ class DiscreteGaussian(Leaf):
     sensitivity: int = field(default=1, metadata=whole(1))
     relation: Relation = Relation.ADD_REMOVE
     attains_curve = mirrored = exact_mixture = True
+    theorem = "the exact pair of two shifted discrete Gaussians: Canonne, Kamath, Steinke 2020, Thm 7"
+    assumes = "one integer that moves by at most {self.sensitivity} when you {self.relation.words}"
 
     def at(self, removed: int, added: int) -> Pair:
         return NormalPair.shifted(self.steps(removed, added) * self.sensitivity / self.sigma, 1 / self.sigma)
@@ -82,13 +79,6 @@ class DiscreteGaussian(Leaf):
     def mixture(self, neighbours: Neighbours) -> Pair:
         above, below = self.sides(neighbours, self.sensitivity / self.sigma)
         return NormalPair(tuple(sorted(above.items())), tuple(sorted(below.items())), 1 / self.sigma)
-
-    def derivation(self) -> Step:
-        return Step(
-            str(self),
-            "the exact pair of two shifted discrete Gaussians: Canonne, Kamath, Steinke 2020, Thm 7",
-            f"one integer that moves by at most {self.sensitivity} when you {self.relation.words}",
-        )
 
     def simulate(self, contributions: Array, source: Source) -> Array:
         reach = math.ceil(12 * self.sigma) + 12

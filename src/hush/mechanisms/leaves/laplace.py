@@ -16,7 +16,6 @@ from hush.errors import NotCovered
 from hush.mechanisms.fields import between, whole
 from hush.mechanisms.leaf import Leaf
 from hush.mechanisms.neighbours import Neighbours
-from hush.mechanisms.traits import Step
 from hush.randomness.float_noise import laplace, uniform
 from hush.randomness.source import Source
 
@@ -33,6 +32,8 @@ class DiscreteLaplace(Leaf):
     sensitivity: int = field(default=1, metadata=whole(1, 100_000))
     relation: Relation = Relation.ADD_REMOVE
     attains_curve = mirrored = exact_mixture = True
+    theorem = "the exact pair of two shifted geometric laws: Ghosh, Roughgarden, Sundararajan 2012"
+    assumes = "one integer that moves by at most {self.sensitivity} when you {self.relation.words}"
 
     def at(self, removed: int, added: int) -> Pair:
         shift = self.steps(removed, added) * self.sensitivity
@@ -61,13 +62,6 @@ class DiscreteLaplace(Leaf):
         x = self._classes([*above, *below])
         return FinitePair.of(self._masses(above, x), self._masses(below, x))
 
-    def derivation(self) -> Step:
-        return Step(
-            str(self),
-            "the exact pair of two shifted geometric laws: Ghosh, Roughgarden, Sundararajan 2012",
-            f"one integer that moves by at most {self.sensitivity} when you {self.relation.words}",
-        )
-
     def simulate(self, contributions: Array, source: Source) -> Array:
         up, down = np.floor(-np.log(uniform(source, 2, len(contributions))) * self.scale)
         return contributions * self.sensitivity + up - down
@@ -87,6 +81,8 @@ class Laplace(Leaf):
     scale: float = field(metadata=between(0.002, 1e9))
     relation: Relation = Relation.ADD_REMOVE
     attains_curve = mirrored = True
+    theorem = "dominated by the one-dimensional shift: Dwork et al. 2006; Zhu, Dong, Wang 2022, Prop. 9"
+    assumes = "L1 sensitivity 1 when you {self.relation.words}"
 
     def at(self, removed: int, added: int) -> Pair:
         distance = self.steps(removed, added) / self.scale
@@ -111,13 +107,6 @@ class Laplace(Leaf):
         """The lattice of a group's mixture is a bound only."""
         unsettled = neighbours.settled is None
         return () if unsettled and neighbours.most > 1 else super().attained(neighbours, alone)
-
-    def derivation(self) -> Step:
-        return Step(
-            str(self),
-            "dominated by the one-dimensional shift: Dwork et al. 2006; Zhu, Dong, Wang 2022, Prop. 9",
-            f"L1 sensitivity 1 when you {self.relation.words}",
-        )
 
     def simulate(self, contributions: Array, source: Source) -> Array:
         return contributions + self.scale * laplace(source, len(contributions))

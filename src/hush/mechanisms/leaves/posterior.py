@@ -22,7 +22,7 @@ from hush.mechanisms.fields import above, between, whole
 from hush.mechanisms.leaf import Leaf
 from hush.mechanisms.leaves.stated_curves import CurveLeaf, RenyiDP
 from hush.mechanisms.mechanism import Mechanism
-from hush.mechanisms.traits import Scope, Step
+from hush.mechanisms.traits import Scope
 from hush.randomness.float_noise import normal, uniform
 from hush.randomness.source import Source
 
@@ -73,6 +73,8 @@ class BetaPosterior(CurveLeaf):
     heads: float = field(default=1.0, metadata=between(0.001, 1e6))
     tails: float = field(default=1.0, metadata=between(0.001, 1e6))
     relation: Relation = field(init=False, default=Relation.REPLACE)
+    theorem = FAMILY
+    assumes = "the number of flips is public, and one draw is released when you replace a flip"
 
     @property
     def scope(self) -> Scope:
@@ -92,11 +94,6 @@ class BetaPosterior(CurveLeaf):
             return float(np.maximum(_worst_beta(more, less, order), _worst_beta(less, more, order)))
 
         return RenyiCurve.each(divergence)
-
-    def derivation(self) -> Step:
-        return Step(
-            str(self), FAMILY, "the number of flips is public, and one draw is released when you replace a flip"
-        )
 
     def simulate(self, contributions: Array, source: Source) -> Array:
         """All flips but one are tails."""
@@ -134,6 +131,8 @@ class GaussianPosterior(Leaf):
     data_range: float = field(metadata=above(0))
     relation: Relation = field(init=False, default=Relation.REPLACE)
     attains_curve = mirrored = True
+    theorem = FAMILY + "; here two normals of one deviation"
+    assumes = "the number of values is public, and one draw is released when you replace a value"
 
     def __post_init__(self) -> None:
         super().__post_init__()
@@ -152,13 +151,6 @@ class GaussianPosterior(Leaf):
 
     def at(self, removed: int, added: int) -> Pair:
         return NormalPair.shifted(self.steps(removed, added) * self.distance)
-
-    def derivation(self) -> Step:
-        return Step(
-            str(self),
-            FAMILY + "; here two normals of one deviation",
-            "the number of values is public, and one draw is released when you replace a value",
-        )
 
     def simulate(self, contributions: Array, source: Source) -> Array:
         return self.distance * contributions + normal(source, len(contributions))

@@ -20,7 +20,6 @@ from hush.errors import NotCovered
 from hush.mechanisms.fields import between, whole
 from hush.mechanisms.leaf import Leaf
 from hush.mechanisms.neighbours import Neighbours
-from hush.mechanisms.traits import Step
 from hush.numerics.special.skellam_law import log_masses, log_ratios
 from hush.numerics.work import remembered, room
 from hush.randomness.float_noise import from_masses
@@ -48,6 +47,11 @@ class Skellam(Leaf):
     sensitivity: int = field(default=1, metadata=whole(1, 10_000))
     relation: Relation = Relation.ADD_REMOVE
     attains_curve = mirrored = True
+    theorem = (
+        "the exact pair of two shifted Skellam laws (log-concave, so the loss is monotone); vectors: Agarwal, "
+        "Kairouz, Liu 2021, Thm 3.5"
+    )
+    assumes = "one integer that moves by at most {self.sensitivity} when you {self.relation.words}"
 
     def at(self, removed: int, added: int) -> Pair:
         shift = self._shift(removed, added)
@@ -69,14 +73,6 @@ class Skellam(Leaf):
         if shift > 100_000:
             raise NotCovered(f"{self}: a shift of {shift} is beyond 100000")
         return shift
-
-    def derivation(self) -> Step:
-        return Step(
-            str(self),
-            "the exact pair of two shifted Skellam laws (log-concave, so the loss is monotone); vectors: Agarwal, "
-            "Kairouz, Liu 2021, Thm 3.5",
-            f"one integer that moves by at most {self.sensitivity} when you {self.relation.words}",
-        )
 
     def simulate(self, contributions: Array, source: Source) -> Array:
         reach = math.ceil(12 * math.sqrt(self.variance)) + 30

@@ -21,7 +21,6 @@ from hush.mechanisms.leaf import Leaf
 from hush.mechanisms.leaves.stated import AS_STATED
 from hush.mechanisms.leaves.stated_points import Points
 from hush.mechanisms.neighbours import Neighbours
-from hush.mechanisms.traits import Step
 
 
 class CurveLeaf(Leaf):
@@ -52,12 +51,11 @@ class ZCDP(CurveLeaf):
 
     rho: float = field(metadata=above(0))
     relation: Relation = Relation.ADD_REMOVE
+    theorem = "zCDP: Bun, Steinke 2016, Def. 1.1; groups Prop. 1.9"
+    assumes = AS_STATED
 
     def curve_at(self, steps: int) -> RenyiCurve:
         return RenyiCurve.linear(steps * steps * self.rho)
-
-    def derivation(self) -> Step:
-        return Step(str(self), "zCDP: Bun, Steinke 2016, Def. 1.1; groups Prop. 1.9", AS_STATED)
 
     def __str__(self) -> str:
         return f"a stated guarantee of {self.rho:g}-zCDP"
@@ -74,14 +72,13 @@ class TCDP(CurveLeaf):
     rho: float = field(metadata=above(0))
     omega: float = field(metadata=above(1))
     relation: Relation = Relation.ADD_REMOVE
+    theorem = "tCDP: Bun, Dwork, Rothblum, Steinke 2018, Def. 1"
+    assumes = AS_STATED
 
     def curve_at(self, steps: int) -> RenyiCurve:
         if steps > 1:
             raise NotCovered(f"{self} for groups: no theorem is built in; state the group's own guarantee")
         return RenyiCurve.proven(lambda orders: np.where(orders < self.omega, self.rho * orders, math.inf))
-
-    def derivation(self) -> Step:
-        return Step(str(self), "tCDP: Bun, Dwork, Rothblum, Steinke 2018, Def. 1", AS_STATED)
 
     def __str__(self) -> str:
         return f"a stated guarantee of ({self.rho:g}, {self.omega:g})-tCDP"
@@ -102,6 +99,8 @@ class RenyiDP(CurveLeaf):
     function: Callable[[float], float] | None = None
     relation: Relation = Relation.ADD_REMOVE
     word: ClassVar[str] = "renyi"
+    theorem = "Rényi DP: Mironov 2017"
+    assumes = AS_STATED
 
     def __init__(
         self,
@@ -139,9 +138,6 @@ class RenyiDP(CurveLeaf):
         least = np.minimum.accumulate(np.array(values)[::-1])[::-1]
         bounds = np.append(least, math.inf)
         return RenyiCurve.proven(lambda at: bounds[np.searchsorted(orders, at)])
-
-    def derivation(self) -> Step:
-        return Step(str(self), "Rényi DP: Mironov 2017", AS_STATED)
 
     def __str__(self) -> str:
         return (

@@ -27,7 +27,6 @@ from hush.curves.theorems.shuffling.shuffled import Named
 from hush.mechanisms.fields import between
 from hush.mechanisms.local.checked_reports import checked_numbers
 from hush.mechanisms.local.randomizer import LocalRandomizer
-from hush.mechanisms.traits import Step
 from hush.randomness.additive import add_gaussian, add_laplace
 from hush.randomness.binary_grid import BinaryGrid
 from hush.randomness.float_noise import laplace, normal
@@ -79,6 +78,8 @@ class LaplaceReport(NoisyNumber):
 
     scale: float
     relation: Relation = field(init=False, default=Relation.REPLACE)
+    theorem = "two Laplace laws at distance 1: Dwork et al. 2006"
+    assumes = "one number in [0, 1] per person"
 
     def __post_init__(self) -> None:
         rule = "1/30 <= scale <= 10000"
@@ -118,9 +119,6 @@ class LaplaceReport(NoisyNumber):
         """Standard error that the noise adds to the mean."""
         return self.scale * math.sqrt(2 / people)
 
-    def derivation(self) -> Step:
-        return Step(str(self), "two Laplace laws at distance 1: Dwork et al. 2006", "one number in [0, 1] per person")
-
     def simulate(self, contributions: Array, source: Source) -> Array:
         return (contributions > 0) + self.scale * laplace(source, len(contributions))
 
@@ -141,6 +139,8 @@ class GaussianReport(NoisyNumber):
 
     deviation: float = field(metadata=between(0.1, 1e4))
     relation: Relation = field(init=False, default=Relation.REPLACE)
+    theorem = "two normal laws at distance 1: Balle, Wang 2018, Thm 8"
+    assumes = "one number in [0, 1] per person"
 
     @property
     def largest(self) -> float:
@@ -175,11 +175,6 @@ class GaussianReport(NoisyNumber):
     def standard_error(self, people: int) -> float:
         """Standard error that the noise adds to the mean."""
         return self.deviation / math.sqrt(people)
-
-    def derivation(self) -> Step:
-        return Step(
-            str(self), "two normal laws at distance 1: Balle, Wang 2018, Thm 8", "one number in [0, 1] per person"
-        )
 
     def simulate(self, contributions: Array, source: Source) -> Array:
         return (contributions > 0) + self.deviation * normal(source, len(contributions))

@@ -23,7 +23,6 @@ from hush.errors import InvalidParameter
 from hush.mechanisms.local.checked_reports import CHOICES, LOCAL_EPSILON, SURE, checked_values
 from hush.mechanisms.local.randomizer import LocalRandomizer
 from hush.mechanisms.stated_epsilon import EpsilonField
-from hush.mechanisms.traits import Step
 from hush.randomness.draws import tosses
 from hush.randomness.float_noise import uniform
 from hush.randomness.source import Source, source_or_secure
@@ -44,6 +43,8 @@ class UnaryEncoding(LocalRandomizer):
     choices: int = field(metadata=CHOICES)
     optimised: bool = True
     relation: Relation = field(init=False, default=Relation.REPLACE)
+    theorem = "the two bits in which two values differ: Erlingsson, Pihur, Korolova 2014; Wang, Blocki, Li, Jha 2017"
+    assumes = "one value per person"
 
     def __post_init__(self) -> None:
         if not isinstance(self.optimised, bool):
@@ -119,13 +120,6 @@ class UnaryEncoding(LocalRandomizer):
     def standard_error(self, people: int) -> float:
         """Standard error of the estimated frequency of a rare value."""
         return math.sqrt(self.flip * (1 - self.flip) / people) / (self.keep - self.flip)
-
-    def derivation(self) -> Step:
-        return Step(
-            str(self),
-            "the two bits in which two values differ: Erlingsson, Pihur, Korolova 2014; Wang, Blocki, Li, Jha 2017",
-            "one value per person",
-        )
 
     def simulate(self, contributions: Array, source: Source) -> Array:
         """The two bits in which the values differ."""
