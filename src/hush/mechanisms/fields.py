@@ -51,6 +51,28 @@ def whole(low: int, high: int | None = None) -> Rule:
     return {"check": check}
 
 
+def truth() -> Rule:
+    """True or False, and nothing that only counts as one of them."""
+
+    def check(who: str, name: str, value: Any) -> bool:
+        if not isinstance(value, bool):
+            raise InvalidParameter(who, f"{name} to be True or False", **{name: value})
+        return value
+
+    return {"check": check}
+
+
+def instance(kind: type, words: str) -> Rule:
+    """A value of this class, which the words describe."""
+
+    def check(who: str, name: str, value: Any) -> Any:
+        if not isinstance(value, kind):
+            raise InvalidParameter(who, words, **{name: value})
+        return value
+
+    return {"check": check}
+
+
 def check_fields(made: Any) -> None:
     """Check every field of a dataclass that has a rule, and keep what the rule makes of it: 1 for a float is 1.0."""
     for field in fields(made):

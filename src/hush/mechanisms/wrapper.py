@@ -6,6 +6,7 @@ from dataclasses import dataclass, field
 from typing import ClassVar
 
 from hush.curves.relation import Relation
+from hush.mechanisms.fields import check_fields
 from hush.mechanisms.mechanism import Mechanism, require_child
 
 
@@ -19,6 +20,7 @@ class Wrapper(Mechanism):
     """What makes it, for messages."""
 
     def __post_init__(self) -> None:
+        check_fields(self)
         object.__setattr__(self, "relation", require_child(self.verb, self.inner).relation)
 
     @property

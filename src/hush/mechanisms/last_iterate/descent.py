@@ -16,10 +16,10 @@ from hush.curves.pairs.pair import Pair
 from hush.curves.relation import Relation
 from hush.curves.theorems import last_iterate
 from hush.errors import InvalidParameter, NotCovered
-from hush.mechanisms.fields import whole
+from hush.mechanisms.fields import instance, whole
 from hush.mechanisms.last_iterate.iteration import ONLY_LAST, SIZED, THEOREM, LastIterate, sized
 from hush.mechanisms.leaf import IN_ORDER
-from hush.mechanisms.traits import Scope, Step
+from hush.mechanisms.traits import Scope
 from hush.numerics.rounding import UNIT
 from hush.randomness.float_noise import normal
 from hush.randomness.source import Source
@@ -67,6 +67,9 @@ class ConvexLoss:
         return f"the loss of every record is {kind}, {self.smoothness:g}-smooth and {' and '.join(bounds)}"
 
 
+A_LOSS = instance(ConvexLoss, "a hush.ConvexLoss")
+
+
 class GradientDescent(LastIterate):
     """Steps down the gradient of a convex loss, with noise."""
 
@@ -77,8 +80,6 @@ class GradientDescent(LastIterate):
     def __post_init__(self) -> None:
         super().__post_init__()
         who, loss = type(self).__name__, self.loss
-        if not isinstance(loss, ConvexLoss):
-            raise InvalidParameter(who, "a hush.ConvexLoss", loss=loss)
         rule = f"0 < step_size <= 2/smoothness = {2 / loss.smoothness:g}"
         limit = 2 / loss.smoothness * (1 + 2 * UNIT)  # 2/smoothness itself may have been rounded up
         step = number(who, rule, 0.0, limit, low_open=True, step_size=self.step_size)
@@ -155,7 +156,7 @@ class NoisyGradientDescent(ProjectedDescent):
     [2.88..., 6.30...]
     """
 
-    loss: ConvexLoss
+    loss: ConvexLoss = field(metadata=A_LOSS)
     records: int = field(metadata=whole(1))
     iterations: int = field(metadata=whole(1))
     noise: float = field(metadata=SIZED)
@@ -214,7 +215,7 @@ class CyclicGradientDescent(ProjectedDescent):
     """
 
     unit: ClassVar[str] = "epoch"
-    loss: ConvexLoss
+    loss: ConvexLoss = field(metadata=A_LOSS)
     batches: int = field(metadata=whole(1))
     batch_size: int = field(metadata=whole(1))
     epochs: int = field(metadata=whole(1))
@@ -222,6 +223,8 @@ class CyclicGradientDescent(ProjectedDescent):
     step_size: float
     diameter: float
     relation: Relation = field(init=False, default=Relation.REPLACE)
+    theorem = f"{THEOREM}; a record of the last batch is the worst"
+    assumes = "{self.loss.words}; {self.start}; batches are fixed without regard to the data; " + ONLY_LAST
 
     @property
     def _ratio(self) -> float:
@@ -252,10 +255,6 @@ class CyclicGradientDescent(ProjectedDescent):
 
     def after(self, place: int) -> CyclicGradientDescent:
         return replace(self, epochs=place)
-
-    def derivation(self) -> Step:
-        assumed = f"{self.loss.words}; {self.start}; batches are fixed without regard to the data"
-        return Step(str(self), f"{THEOREM}; a record of the last batch is the worst", f"{assumed}; {ONLY_LAST}")
 
     def simulate(self, contributions: Array, source: Source) -> Array:
         """The record is in the last batch of every epoch."""

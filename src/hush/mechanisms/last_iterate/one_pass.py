@@ -21,8 +21,8 @@ from hush.curves.theorems import last_iterate
 from hush.curves.theorems.random_stop import random_stop_divergence, random_stop_groups
 from hush.errors import InvalidParameter, NotCovered
 from hush.mechanisms.evidence import IDENTITY
-from hush.mechanisms.fields import whole
-from hush.mechanisms.last_iterate.descent import ConvexLoss, GradientDescent
+from hush.mechanisms.fields import instance, whole
+from hush.mechanisms.last_iterate.descent import A_LOSS, ConvexLoss, GradientDescent
 from hush.mechanisms.last_iterate.hidden_iterates import HiddenIterates, checkpoints
 from hush.mechanisms.last_iterate.iteration import LEAST_MU, ONLY_LAST, SIZED, gaussian_of
 from hush.mechanisms.leaf import IN_ORDER, Leaf
@@ -49,7 +49,7 @@ class OnePassGradientDescent(GradientDescent):
     """
 
     unit: ClassVar[str] = "record"
-    loss: ConvexLoss
+    loss: ConvexLoss = field(metadata=A_LOSS)
     records: int = field(metadata=whole(1))
     noise: float = field(metadata=SIZED)
     step_size: float
@@ -147,13 +147,9 @@ class RandomStop(Leaf, HiddenIterates):
     """
 
     unit: ClassVar[str] = "records"
-    run: OnePassGradientDescent
+    run: OnePassGradientDescent = field(metadata=instance(OnePassGradientDescent, "a hush.OnePassGradientDescent"))
     relation: Relation = field(init=False, default=Relation.REPLACE)
     word: ClassVar[str] = ""  # no expression makes the run that it would follow
-
-    def __post_init__(self) -> None:
-        if not isinstance(self.run, OnePassGradientDescent):
-            raise InvalidParameter("RandomStop", "a hush.OnePassGradientDescent", run=self.run)
 
     def _single(self, removed: int, added: int) -> None:
         if self.steps(removed, added) > 1:

@@ -18,7 +18,7 @@ from hush.curves.renyi.curve import RenyiCurve
 from hush.curves.renyi.families import bounded_range
 from hush.curves.renyi.sampling import poisson_sample
 from hush.errors import InvalidParameter, NotCovered
-from hush.mechanisms.fields import between
+from hush.mechanisms.fields import between, truth
 from hush.mechanisms.leaf import Leaf
 from hush.mechanisms.leaves.stated import PureDP
 from hush.mechanisms.mechanism import against_nothing
@@ -115,14 +115,12 @@ class ReportNoisyMax(BoundedRange):
     """
 
     scale: float = field(metadata=between(0.004, 1e9))
-    monotone: bool = False
+    monotone: bool = field(default=False, metadata=truth())
     relation: Relation = Relation.ADD_REMOVE
     word: ClassVar[str] = "noisy-max"
 
     def __post_init__(self) -> None:
         super().__post_init__()
-        if not isinstance(self.monotone, bool):
-            raise InvalidParameter("ReportNoisyMax", "monotone to be True or False", monotone=self.monotone)
         if self.monotone and self.relation is Relation.REPLACE:
             raise InvalidParameter("ReportNoisyMax", "monotone only under ADD_REMOVE", monotone=self.monotone)
 

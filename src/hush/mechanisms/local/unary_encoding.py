@@ -20,6 +20,7 @@ from hush.curves.theorems.shuffling.multiset import (
 )
 from hush.curves.theorems.shuffling.shuffled import Named
 from hush.errors import InvalidParameter
+from hush.mechanisms.fields import truth
 from hush.mechanisms.local.checked_reports import CHOICES, LOCAL_EPSILON, SURE, checked_values
 from hush.mechanisms.local.randomizer import LocalRandomizer
 from hush.mechanisms.stated_epsilon import EpsilonField
@@ -41,15 +42,10 @@ class UnaryEncoding(LocalRandomizer):
 
     epsilon: EpsilonField = LOCAL_EPSILON  # pyright: ignore[reportIncompatibleMethodOverride]
     choices: int = field(metadata=CHOICES)
-    optimised: bool = True
+    optimised: bool = field(default=True, metadata=truth())
     relation: Relation = field(init=False, default=Relation.REPLACE)
     theorem = "the two bits in which two values differ: Erlingsson, Pihur, Korolova 2014; Wang, Blocki, Li, Jha 2017"
     assumes = "one value per person"
-
-    def __post_init__(self) -> None:
-        if not isinstance(self.optimised, bool):
-            raise InvalidParameter("UnaryEncoding", "optimised True or False", optimised=self.optimised)
-        super().__post_init__()
 
     @property
     def largest(self) -> float:

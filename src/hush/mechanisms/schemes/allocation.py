@@ -15,7 +15,7 @@ from hush.curves.pairs.pair import Pair
 from hush.curves.relation import Relation
 from hush.curves.theorems.allocation import AllocationPair
 from hush.errors import InvalidParameter, NotCovered
-from hush.mechanisms.fields import whole
+from hush.mechanisms.fields import instance, whole
 from hush.mechanisms.mechanism import Mechanism, require
 from hush.mechanisms.neighbours import Neighbours
 from hush.mechanisms.schemes.scheme import Scheme
@@ -100,13 +100,8 @@ class Allocation(Scheme):
 class Allocated(Wrapper):
     """An epoch of steps, each record in as many of them as its allocation says."""
 
-    scheme: Allocation
+    scheme: Allocation = field(metadata=instance(Allocation, "a hush.Allocation"))
     verb: ClassVar[str] = "Allocated"
-
-    def __post_init__(self) -> None:
-        if not isinstance(self.scheme, Allocation):
-            raise InvalidParameter("Allocated", "a hush.Allocation", scheme=self.scheme)
-        super().__post_init__()
 
     @property
     def scope(self) -> Scope:

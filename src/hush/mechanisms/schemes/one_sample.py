@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from abc import abstractmethod
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import ClassVar
 
 from hush.arrays import Array
@@ -11,6 +11,7 @@ from hush.curves.pairs.pair import Pair
 from hush.curves.relation import Relation
 from hush.errors import InvalidParameter, NotCovered
 from hush.mechanisms.evidence import Evidence
+from hush.mechanisms.fields import instance
 from hush.mechanisms.mechanism import Mechanism, require
 from hush.mechanisms.neighbours import Counts, Neighbours
 from hush.mechanisms.schemes.scheme import Scheme
@@ -93,12 +94,10 @@ class OneSample(Scheme):
 class Sampled(Wrapper):
     """A mechanism on a random sample. The pair of a sampled group is a mixture over counts, not the mix of its pair."""
 
-    scheme: OneSample
+    scheme: OneSample = field(metadata=instance(OneSample, "a scheme that draws one sample"))
     verb: ClassVar[str] = "on"
 
     def __post_init__(self) -> None:
-        if not isinstance(self.scheme, OneSample):
-            raise InvalidParameter("Sampled", "a scheme that draws one sample", scheme=self.scheme)
         super().__post_init__()
         self.scheme.fitting(self.inner)
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Callable
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import TypeVar
 
 from hush.curves.pairs.finite import CERTAIN_LOSS
@@ -13,8 +13,9 @@ from hush.curves.pairs.pointwise import Deep
 from hush.curves.pairs.public_choice import Blend, renyi_blend
 from hush.curves.relation import Relation
 from hush.curves.renyi.curve import RenyiCurve
-from hush.errors import InvalidParameter, NotCovered
+from hush.errors import NotCovered
 from hush.mechanisms.evidence import IDENTITY, NO_CURVE, Evidence
+from hush.mechanisms.fields import instance
 from hush.mechanisms.mechanism import Mechanism
 from hush.mechanisms.neighbours import REPLACED, Counts, Neighbours, exactly
 from hush.mechanisms.schemes.fixed_size import by_copies, capped, replaced
@@ -36,12 +37,11 @@ class Revealed(OneSample):
     0.00126936...
     """
 
-    scheme: OneSample
+    scheme: OneSample = field(metadata=instance(OneSample, "a scheme such as hush.Poisson(rate=0.01)"))
     secret = False
 
     def __post_init__(self) -> None:
-        if not isinstance(self.scheme, OneSample):
-            raise InvalidParameter("Revealed", "a scheme such as hush.Poisson(rate=0.01)", scheme=self.scheme)
+        super().__post_init__()
         if isinstance(self.scheme, Revealed):
             object.__setattr__(self, "scheme", self.scheme.scheme)
         for answer in ("population", "steps", "one_sample", "by_place", "streams"):
