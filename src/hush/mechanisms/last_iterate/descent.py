@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+from abc import abstractmethod
 from collections.abc import Sequence
 from dataclasses import dataclass, field, replace
 from typing import ClassVar
@@ -124,6 +125,14 @@ class ProjectedDescent(GradientDescent):
             raise InvalidParameter(type(self).__name__, rule, diameter=self.diameter)
 
     @property
+    @abstractmethod
+    def ratio(self) -> float:
+        """How far a replaced record moves a step that it takes part in, over the step's noise."""
+
+    def composed_mu(self) -> float:
+        return self.ratio * math.sqrt(self.length())
+
+    @property
     def far(self) -> float:
         """How far apart two iterates may be, over the noise of one step."""
         return self.diameter / (self.step_size * self.noise)
@@ -167,23 +176,20 @@ class NoisyGradientDescent(ProjectedDescent):
     assumes = "{self.loss.words}; {self.start}; " + ONLY_LAST
 
     @property
-    def _ratio(self) -> float:
+    def ratio(self) -> float:
         return self.loss.moved / (self.records * self.noise)
 
     def mu(self) -> Interval:
         if self.diameter < math.inf:
-            high = last_iterate.projected_mu(self.gap, self.iterations, self._ratio, self.far)
+            high = last_iterate.projected_mu(self.gap, self.iterations, self.ratio, self.far)
             return 0.0, high * (1 + last_iterate.MU_ROUNDING)
-        low = last_iterate.linear_descent_mu(self.curved, 1, self.iterations, self._ratio)
-        high = last_iterate.full_batch_mu(self.gap, self.iterations, self._ratio)
+        low = last_iterate.linear_descent_mu(self.curved, 1, self.iterations, self.ratio)
+        high = last_iterate.full_batch_mu(self.gap, self.iterations, self.ratio)
         return low * (1 - last_iterate.MU_ROUNDING), high * (1 + last_iterate.MU_ROUNDING)
 
     @property
     def scope(self) -> Scope:
         return Scope(populations=frozenset([self.records]))
-
-    def composed_mu(self) -> float:
-        return self._ratio * math.sqrt(self.iterations)
 
     def length(self) -> int:
         return self.iterations
@@ -227,15 +233,15 @@ class CyclicGradientDescent(ProjectedDescent):
     assumes = "{self.loss.words}; {self.start}; batches are fixed without regard to the data; " + ONLY_LAST
 
     @property
-    def _ratio(self) -> float:
+    def ratio(self) -> float:
         return self.loss.moved / (self.batch_size * self.noise)
 
     def mu(self) -> Interval:
-        high = last_iterate.cyclic_mu(self.gap, self.batches, self.epochs, self._ratio)
+        high = last_iterate.cyclic_mu(self.gap, self.batches, self.epochs, self.ratio)
         if self.diameter < math.inf:
-            high = min(high, last_iterate.cyclic_projected_mu(self.batches, self.epochs, self._ratio, self.far))
+            high = min(high, last_iterate.cyclic_projected_mu(self.batches, self.epochs, self.ratio, self.far))
             return 0.0, high * (1 + last_iterate.MU_ROUNDING)
-        low = last_iterate.linear_descent_mu(self.curved, self.batches, self.epochs, self._ratio)
+        low = last_iterate.linear_descent_mu(self.curved, self.batches, self.epochs, self.ratio)
         return low * (1 - last_iterate.MU_ROUNDING), high * (1 + last_iterate.MU_ROUNDING)
 
     @property
@@ -246,9 +252,6 @@ class CyclicGradientDescent(ProjectedDescent):
         if max(removed, added) > self.batch_size:
             raise NotCovered(f"{self} for groups larger than a batch; groups up to {self.batch_size} are covered")
         return super().at(removed, added)
-
-    def composed_mu(self) -> float:
-        return self._ratio * math.sqrt(self.epochs)
 
     def length(self) -> int:
         return self.epochs
