@@ -25,9 +25,9 @@ FIRST = 0.65
 
 
 class Answers(ABC):
-    """What has a neighbouring relation and evidence for its neighbours can be asked all of this.
+    """All questions about a mechanism, answered from its relation and its evidence.
 
-    Each question is put to every direction of the relation, and the answer is the worst of theirs.
+    Each question is asked in every direction of the relation (add, remove or replace), and the worst answer counts.
     """
 
     relation: Relation
@@ -49,7 +49,7 @@ class Answers(ABC):
     def epsilon(self, *, delta: float, tolerance: float = 1e-6) -> Bound:
         """The least epsilon such that this is (epsilon, delta)-DP.
 
-        tolerance is the relative width that is sought; it is met where the mathematics allows.
+        `tolerance` is the relative width that is sought; the interval is wider where mathematics knows no better.
 
         >>> import hush
         >>> hush.Gaussian(noise_multiplier=1.0).epsilon(delta=1e-5)
@@ -77,7 +77,7 @@ class Answers(ABC):
 
     @asked
     def log_delta(self, *, epsilon: float, tolerance: float = 1e-6) -> Bound:
-        """log of delta(epsilon), for what floats cannot hold.
+        """The log of delta at this epsilon, also where delta is too small for a float.
 
         >>> import hush
         >>> hush.Gaussian(noise_multiplier=1.0).repeat(10).log_delta(epsilon=500).upper
@@ -174,7 +174,7 @@ class Answers(ABC):
 
 
 def _together(route: str, found: str) -> str:
-    """How a question was answered whose directions were: one Rényi bound makes the whole one."""
+    """The route of the whole answer: Rényi as soon as one direction has a Rényi bound only."""
     return route if found == "pair" else found
 
 

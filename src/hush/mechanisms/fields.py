@@ -1,4 +1,8 @@
-"""Rules for the fields of mechanisms and schemes, checked once, when a value is made."""
+"""Rules for the fields of mechanisms and schemes, checked once, when a value is made.
+
+A rule is metadata of a dataclass field: `scale: float = field(metadata=between(0.002, 1e9))`. Leaves, wrappers and
+schemes check theirs in `__post_init__`; a class that has one of its own begins it with `super().__post_init__()`.
+"""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""The base of every mechanism: its algebra and its questions."""
+"""The base of every mechanism: what it knows, and the verbs that make new ones."""
 
 from __future__ import annotations
 
@@ -47,12 +47,13 @@ ALGEBRA = Algebra()
 class Mechanism(Answers):
     """An immutable expression of what ran.
 
-    Subclasses give `relation`, `derivation`, `__str__` and what they know: `at` (and, where it pays, `mixture`,
-    `curve_of`, `attained`), or, where they only hand the question on, `knows`. All questions are derived.
+    Do not subclass it directly: a new release is a `Leaf`, and one mechanism around another is a `Wrapper`. Subclasses
+    give `relation`, `derivation`, `__str__` and what they know. That is `at` (and, where it pays, `mixture`, `curve_of`
+    and `attained`); or `knows`, for those that only pass the question on to others. All questions follow (`Answers`).
     """
 
     curve_says_more: bool = False
-    """Whether the Rényi curve says things that the pair does not: worth asking both."""
+    """Whether the Rényi curve may be better than the pair, so that both are asked."""
 
     # -- what a mechanism knows --------------------------------------------------------------------------------
 
@@ -69,7 +70,7 @@ class Mechanism(Answers):
             return Evidence.unknown(reason)
 
     def knows(self, neighbours: Neighbours) -> Evidence:
-        """The evidence, from what the methods below say; those that only hand the question on put theirs here."""
+        """The evidence, from the methods below; mechanisms that pass the question on give that of others instead."""
         if neighbours.nobody:
             return NOTHING
         return Evidence(
@@ -80,7 +81,7 @@ class Mechanism(Answers):
         )
 
     def pair_of(self, neighbours: Neighbours) -> Pair:
-        """The cases, told apart once: all take part; one record does by chance, on one side; anything else."""
+        """One of three cases: all records take part; one record does by chance, on one side; anything else."""
         if neighbours.settled is not None:
             return self.at(*neighbours.settled)
         if neighbours.leaving is not None:
@@ -94,20 +95,20 @@ class Mechanism(Answers):
         raise NotCovered(f"{self} has no dominating pair")
 
     def mixture(self, neighbours: Neighbours) -> Pair:
-        """The dominating pair where the number of records that take part is random, and not that of one record."""
+        """The dominating pair where it is random how many records take part, and more than one may."""
         raise NotCovered(f"{self} on a sample, several records changed: no pair is known")
 
     def curve_of(self, neighbours: Neighbours) -> RenyiCurve | None:
-        """Upper bounds on the Rényi divergence of every order, where they are not those of the pair."""
+        """Upper bounds on the Rényi divergence of every order; None where they are those of the pair."""
         return None
 
     def attained(self, neighbours: Neighbours, alone: bool) -> tuple[Pair, ...] | None:
-        """Pairs that are attained, where it is not just the dominating one: see `Evidence`."""
+        """Pairs that are attained; None where that is the dominating pair itself. See `Evidence`."""
         return None
 
     @property
     def special(self) -> Special:
-        """What few mechanisms know, and single schemes ask for."""
+        """What only a few mechanisms know, and only some schemes ask for."""
         return Special()
 
     @property
@@ -128,7 +129,7 @@ class Mechanism(Answers):
 
     @property
     def scope(self) -> Scope:
-        """On which data the promise holds."""
+        """On which data the guarantee holds."""
         return Scope.of_all(child.scope for child in self.children) if self.children else Scope()
 
     @cached_property
@@ -172,7 +173,7 @@ class Mechanism(Answers):
 
     @property
     def other_contribution(self) -> float:
-        """What there is in the neighbouring dataset, where this one's record contributes 1: see `simulate`."""
+        """What the record contributes in the neighbouring dataset, if it contributes 1 in this one: see `simulate`."""
         return 0.0
 
     @property
@@ -243,7 +244,7 @@ def replaced_on_a_sample(inner: Mechanism, rate: float) -> Pair:
 
 
 def against_nothing(inner: Mechanism, rate: float, alone: bool) -> tuple[Pair, ...]:
-    """What is attained of that: the new record adds nothing, so Q = R; or the old one does."""
+    """What is attained of the pair above: the new record adds nothing, so that Q = R; or the old one adds nothing."""
     up = tuple(pair.mix(rate) for pair in inner.evidence(REMOVED).attained(alone))
     return (*up, *(pair.swap().mix(rate).swap() for pair in inner.evidence(ADDED).attained(alone)))
 
@@ -261,7 +262,7 @@ def same_relation(who: str, mechanisms: Iterable[Mechanism]) -> Relation:
 
 
 def require_child(who: str, value: object) -> Mechanism:
-    """The value, if it is a mechanism that one more may be put around."""
+    """The value, if it is a mechanism, and not so deep already that none may be put around it."""
     found = require(who, value)
     if found.depth >= DEEPEST:
         raise InvalidParameter(who, f"at most {DEEPEST} mechanisms inside each other", depth=found.depth + 1)

@@ -72,7 +72,7 @@ A_LOSS = instance(ConvexLoss, "a hush.ConvexLoss")
 
 
 class GradientDescent(LastIterate):
-    """Steps down the gradient of a convex loss, with noise."""
+    """Steps down the gradient of a convex loss, with noise in each."""
 
     loss: ConvexLoss
     noise: float
@@ -210,7 +210,7 @@ class NoisyGradientDescent(ProjectedDescent):
 
 @dataclass(frozen=True, kw_only=True)
 class CyclicGradientDescent(ProjectedDescent):
-    """The same with one of several fixed batches a step, in the same order every epoch. The last batch is the worst.
+    """The same with one of several fixed batches per step, in the same order every epoch. The last batch is the worst.
 
     Which batch a record is in does not depend on the data; one record is replaced by another in its place.
 

@@ -149,7 +149,7 @@ class NoisyIteration(LastIterate):
     ) -> None:
         first = _listed(sensitivities)
         if not isinstance(first, list | tuple) or not 1 <= len(first) <= LONGEST_SCHEDULE:
-            rule = f"a list of 1 to {LONGEST_SCHEDULE} sensitivities, one a step"
+            rule = f"a list of 1 to {LONGEST_SCHEDULE} sensitivities, one per step"
             raise InvalidParameter("NoisyIteration", rule, sensitivities=sensitivities)
         for name, given, low, high in (
             ("sensitivities", first, 0.0, 1e9),

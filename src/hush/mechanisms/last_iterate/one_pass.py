@@ -1,4 +1,4 @@
-"""One noisy pass over the records, one a step: to its end, or to a random stop."""
+"""One noisy pass over the records, one per step: to its end, or to a random stop."""
 
 from __future__ import annotations
 
@@ -129,7 +129,7 @@ class OnePassGradientDescent(GradientDescent):
 
     def __str__(self) -> str:
         return (
-            f"the last iterate of one noisy pass over {self.records} records, one a step of size {self.step_size:g}, "
+            f"the last iterate of one noisy pass over {self.records} records, one per step of size {self.step_size:g}, "
             f"noise {self.noise:g} on the gradient"
         )
 

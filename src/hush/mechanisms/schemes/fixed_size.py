@@ -102,7 +102,7 @@ class FixedSize(OneSample):
         return Lowest.of(Blend.of(capped(parts, most)).mix_both(hit) for most in (0.0, *CAPS))
 
     def _curve(self, inner: Mechanism, records: int) -> RenyiCurve:
-        """That of the pair; where there is none, what the scheme has for curves."""
+        """The curve of the pair; a scheme that has a theorem of its own for curves uses that too."""
         return self._pair(inner, records).curve()
 
     def _attained(self, inner: Mechanism, records: int, alone: bool) -> tuple[Pair, ...]:
@@ -145,7 +145,7 @@ class FixedSize(OneSample):
 
 
 def by_copies(ask: Callable[[Counts], T], weights: Counts, rest: float, nothing: T) -> Iterator[tuple[T, float]]:
-    """What is known of each number of copies, with its probability; from where none is known on, nothing is."""
+    """What is known of each number of copies, with its probability; `nothing` from the first unknown one on."""
     for copies, weight in enumerate(weights):
         if copies == 0 or weight == 0:
             continue

@@ -27,7 +27,40 @@ PUBLIC_RATE = "the rate does not come from a private count of the data"
 
 
 class OneSample(Scheme):
-    """A scheme that hands one random sample to one mechanism, with the theorem of each relation that it covers."""
+    """A scheme that hands one random sample to one mechanism, with the theorem of each relation that it covers.
+
+    To write one, make a frozen dataclass that gives `draw`, `evidence`, `listed`, `theorem` and `__str__`. Mostly the
+    evidence is that of the inner mechanism on thinned neighbours: those of the records that differ which are drawn.
+    Optional are `drawn`, `secret`, `population_of` and `likened`, and all that `Scheme` leaves open.
+
+    >>> from dataclasses import dataclass
+    >>> import hush
+    >>> @dataclass(frozen=True)
+    ... class TwoCoins(hush.OneSample):
+    ...     "A record takes part where both of its coins, each with this chance, come up."
+    ...     chance: float
+    ...
+    ...     @property
+    ...     def same(self):
+    ...         return hush.Poisson(rate=self.chance**2)
+    ...
+    ...     def draw(self, population, source=None):
+    ...         return self.same.draw(population, source)
+    ...
+    ...     def evidence(self, inner, neighbours):
+    ...         return inner.evidence(neighbours.thin(self.same.thin))
+    ...
+    ...     def listed(self, records, least):
+    ...         return self.same.listed(records, least)
+    ...
+    ...     def theorem(self, relation):
+    ...         return "two independent coins are one of the product of their chances", "the coins stay secret"
+    ...
+    ...     def __str__(self):
+    ...         return f"two coins of chance {self.chance:g} per record"
+    >>> hush.Laplace(1.0).on(TwoCoins(0.1)).epsilon(delta=0).upper
+    0.0170368...
+    """
 
     one_sample = True
     secret: bool = True
@@ -57,11 +90,11 @@ class OneSample(Scheme):
         return inner
 
     def population_of(self, inner: Mechanism) -> frozenset[int]:
-        """How many records there must be to draw from."""
+        """How many records there must be to draw from; no number where any will do."""
         return frozenset()
 
     def likened(self, inner: Mechanism, records: int, alone: bool) -> tuple[Pair, ...]:
-        """See `Special`; nothing, where others that are drawn or not would blur what is seen."""
+        """See `Special.likened`; nothing where it is random which others are drawn, as that blurs what is seen."""
         return ()
 
     @abstractmethod

@@ -60,7 +60,7 @@ class Poisson(OneSample):
         return successes(source_or_secure(source), population, self.rate)
 
     def evidence(self, inner: Mechanism, neighbours: Neighbours) -> Evidence:
-        """More mass under P, or less under Q, reveals more: so go the probabilities that floats do not hold."""
+        """More mass under P, or less under Q, reveals more: chances too small for floats are rounded that way."""
         above = neighbours.thin(self._thin_above, self.thin)
         below = neighbours.thin(self.thin, self._thin_above)
         return (

@@ -116,7 +116,7 @@ class ShuffledBatches(OneSample):
             "convexity over the orders); below: the attack of Chua et al. 2024, on the loudest step. "
             "Poisson's epsilon does not apply: the batches share one secret, where each record is"
         ), (
-            f"one fresh uniform order an epoch; {DATA_INDEPENDENT}; batch sizes are fixed"
+            f"one fresh uniform order per epoch; {DATA_INDEPENDENT}; batch sizes are fixed"
             + (
                 ""
                 if relation is Relation.REPLACE
@@ -125,4 +125,4 @@ class ShuffledBatches(OneSample):
         )
 
     def __str__(self) -> str:
-        return f"shuffled batches, {self.steps} an epoch"
+        return f"shuffled batches, {self.steps} per epoch"
