@@ -17,7 +17,7 @@ from hush.errors import InvalidParameter, NotCovered
 from hush.mechanisms.answers import Answers
 from hush.mechanisms.evidence import NOTHING, Evidence
 from hush.mechanisms.neighbours import ADDED, REMOVED, REPLACED, Neighbours
-from hush.mechanisms.schemes.scheme import Scheme
+from hush.mechanisms.scheme import Scheme
 from hush.mechanisms.traits import Scope, Special, Step
 from hush.randomness.source import Source
 

@@ -18,7 +18,7 @@ from hush.errors import InvalidParameter, NotCovered
 from hush.mechanisms.fields import instance, whole
 from hush.mechanisms.mechanism import Mechanism, require
 from hush.mechanisms.neighbours import Neighbours
-from hush.mechanisms.schemes.scheme import Scheme
+from hush.mechanisms.scheme import Scheme
 from hush.mechanisms.traits import Scope, Step
 from hush.mechanisms.wrapper import Wrapper
 from hush.randomness.draws import integers

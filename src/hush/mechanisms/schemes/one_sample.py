@@ -14,7 +14,7 @@ from hush.mechanisms.evidence import Evidence
 from hush.mechanisms.fields import instance
 from hush.mechanisms.mechanism import Mechanism, require
 from hush.mechanisms.neighbours import Counts, Neighbours
-from hush.mechanisms.schemes.scheme import Scheme
+from hush.mechanisms.scheme import Scheme
 from hush.mechanisms.schemes.thinning import NEGLIGIBLE
 from hush.mechanisms.traits import Scope, Special, Step
 from hush.mechanisms.wrapper import Wrapper
