@@ -14,8 +14,8 @@ from hush.curves.pairs.pointwise import Largest
 from hush.curves.relation import Relation
 from hush.curves.renyi.curve import RenyiCurve
 from hush.errors import InvalidParameter, NotCovered
-from hush.mechanisms.answers import Answers
 from hush.mechanisms.evidence import NOTHING, Evidence
+from hush.mechanisms.guarantees import Guarantees
 from hush.mechanisms.neighbours import ADDED, REMOVED, REPLACED, Neighbours
 from hush.mechanisms.scheme import Scheme
 from hush.mechanisms.traits import Scope, Special, Step
@@ -44,12 +44,12 @@ class Algebra:
 ALGEBRA = Algebra()
 
 
-class Mechanism(Answers):
+class Mechanism(Guarantees):
     """An immutable expression of what ran.
 
     Do not subclass it directly: a new release is a `Leaf`, and one mechanism around another is a `Wrapper`. Subclasses
     give `relation`, `derivation`, `__str__` and what they know. That is `at` (and, where it pays, `mixture`, `curve_of`
-    and `attained`); or `knows`, for those that only pass the question on to others. All questions follow (`Answers`).
+    and `attained`); or `knows`, for those that pass the question on to others. All `Guarantees` follow from that.
     """
 
     curve_says_more: bool = False
@@ -219,7 +219,7 @@ class Mechanism(Answers):
         """State the guarantee for another neighbouring relation."""
         return ALGEBRA.under(self, relation)
 
-    # -- questions, beside those of Answers ----------------------------------------------------------------------
+    # -- words, beside the numbers of Guarantees --------------------------------------------------------------------
 
     def explain(self, *, delta: float) -> str:
         """The derivation: theorems, papers, relation, assumptions, and what each route says at this delta."""

@@ -1,4 +1,4 @@
-"""The questions that every mechanism answers, from its evidence."""
+"""What every mechanism can be asked: epsilon, delta, Rényi divergences and trade-offs, from its evidence."""
 
 from __future__ import annotations
 
@@ -24,7 +24,7 @@ FIRST = 0.65
 """Share of the work for all directions but the last: what the first makes often serves the next, too."""
 
 
-class Answers(ABC):
+class Guarantees(ABC):
     """All questions about a mechanism, answered from its relation and its evidence.
 
     Each question is asked in every direction of the relation (add, remove or replace), and the worst answer counts.
