@@ -88,7 +88,7 @@ def check_fields(made: Any) -> None:
 def _short(bound: float) -> str:
     """As one writes it.
 
-    >>> _short(1e-6), _short(0.002), _short(1e9)
-    ('1e-6', '0.002', '1e9')
+    >>> _short(1e-6), _short(0.002), _short(1e9), _short(1e12)
+    ('1e-6', '0.002', '1e9', '1e12')
     """
-    return f"{bound:g}".replace("e-0", "e-").replace("e+0", "e")
+    return f"{bound:g}".replace("e+", "e").replace("e0", "e").replace("e-0", "e-")
