@@ -171,10 +171,8 @@ class Mechanism(Guarantees):
         """
         raise NotCovered(f"{self}: it states a guarantee, and nothing that could be run")
 
-    @property
-    def other_contribution(self) -> float:
-        """What the record contributes in the neighbouring dataset, if it contributes 1 in this one: see `simulate`."""
-        return 0.0
+    other_contribution: float = 0.0
+    """What the record contributes in the neighbouring dataset, if it contributes 1 in this one: see `simulate`."""
 
     @property
     def stated_delta(self) -> float | None:

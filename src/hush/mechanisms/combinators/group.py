@@ -84,6 +84,7 @@ class Under(Wrapper):
 
     relation: Relation
     verb: ClassVar[str] = "under"
+    other_contribution = -1.0  # a record may push the sum up, and the one in its place push it down
 
     def __post_init__(self) -> None:
         checked_relation("under", self.relation)
@@ -93,11 +94,6 @@ class Under(Wrapper):
                 "a guarantee for replace-one says nothing about adding or removing a record: "
                 "state the noise under ADD_REMOVE"
             )
-
-    @property
-    def other_contribution(self) -> float:
-        """A record that is replaced by another may push the sum up, and the other one down."""
-        return -1.0
 
     @classmethod
     def of(cls, inner: Mechanism, relation: Relation) -> Mechanism:
