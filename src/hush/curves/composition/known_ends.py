@@ -25,7 +25,7 @@ NEARLY_NO_TILT = np.array([1e-6])
 PINSKER = -7.0
 """Pinsker's inequality is not tried below e^-7: where it would help, the sum of total variations has helped before."""
 LEAST = 1e-300
-"""Stands for a sum that underflowed: its logarithm must exist. It is above the sum, so that at worst nothing is said."""
+"""Stands for a sum that underflowed: its logarithm must exist. It is above the sum: at worst nothing is said."""
 EXPONENT_ROUNDING = 1e-9
 """Relative room for the few roundings of a closed form: far more than they take, far less than matters."""
 

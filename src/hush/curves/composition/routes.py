@@ -20,7 +20,7 @@ from hush.numerics.engines.saddle import Orders, best_orders, markov_exponent
 from hush.numerics.roots import decreasing_root
 
 SHARE_OF_DELTA, SHARE_OF_EPSILON = 1e-2, 1e-3
-"""Shares of the tolerance for losses that are left out of a line. Their whole mass is charged, so any share is valid."""
+"""Shares of the tolerance for losses that a line leaves out. Their whole mass is charged, so any share is valid."""
 REFINED = 1e-5
 """Tolerance of a line near a bound that is known: what is left to gain there is less."""
 WINDOW, DEEP_WINDOW = 14.0, 20.0

@@ -22,7 +22,7 @@ RESOLVED = 0.5
 OCTAVES = 60
 """Octaves that are summed at the most; beyond them |phi| <= 1 is enough: 2^-60 of the first is left."""
 ALMOST_ONE = 1 - 1e-16
-"""The largest share that can be taken off 1 and leave a logarithm. A smaller share makes a larger bound, so it is safe."""
+"""The largest share that can be taken off 1 and leave a logarithm. A smaller share makes a larger bound."""
 UNDERFLOW = 1e-300
 """Stands for a bound that is 0: its logarithm must exist. It is above what it stands for, so it is safe."""
 Envelopes = list[tuple[Envelope, int]]

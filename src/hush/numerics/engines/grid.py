@@ -25,8 +25,8 @@ masses sum to 1, so 1e-26 is charged."""
 LEAST_TILT = 1e-12
 """Stands for a tilt of 0, by which that reach is divided."""
 SMALLEST = 5e-324
-"""The least float stands for 0 where a logarithm is taken. It is above 0, so upper bounds hold. To a lower bound it adds
-at most 5e-324 per point of the lattice: it can only matter for deltas below 1e-300."""
+"""The least float stands for 0 where a logarithm is taken. It is above 0, so upper bounds hold. To a lower bound it
+adds at most 5e-324 per point of the lattice: it can only matter for deltas below 1e-300."""
 UNDERFLOW = 1e-300
 """Stands for a zero of a spectrum, where it is far below the noise that is charged (G7), and for a tilt of 0 by which
 is divided, where the width of the law is charged instead (G9)."""
@@ -45,7 +45,7 @@ MOST_TILT = 1e3
 NARROWEST = 1e-12
 """The width of a law that has one place only."""
 COARSE_POINTS = 4000
-"""Points of the lattice on which the deviation of the sum is estimated. It sets the window; G8 charges what is outside."""
+"""Points of the lattice on which the deviation of the sum is estimated. G8 charges what is outside the window."""
 DEVIATIONS, WIDTHS = 20, 3
 """The window is 20 deviations and 3 widths of the widest law; G8 charges what is outside."""
 

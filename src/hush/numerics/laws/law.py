@@ -18,15 +18,21 @@ from hush.numerics.rounding import UNIT
 from hush.numerics.work import room, spend
 
 NEGLIGIBLE = 46.0
-"""Nodes lighter than exp(-46) of the heaviest are dropped (later where more accuracy is asked); it is charged."""
+"""Nodes lighter than e^-46 of the heaviest are dropped, later where more accuracy is asked; it is charged (C6)."""
+SPARE = 6.0
+"""Dropped nodes are e^-6 below the accuracy that is asked for: there may be hundreds of them."""
+WIDEST_CELL, CELL_PER_BEND = 0.04, 0.3
+"""Cells of an envelope are this wide at the most, in deviations and in units of 1/sqrt(bend): then the bend of the
+log-density changes the mass of a cell by less than 1.2 %. Wider ones make looser bounds, not wrong ones (C3b)."""
+FLATTEST = 1e-150
+"""Stands for a slope or a width of 0, by which is divided: what follows is larger, and so is the bound (C3c)."""
 MOST_CELLS = 20_000
 """Cells of an envelope at the most; wider cells make looser bounds, not wrong ones."""
 FARTHEST = 70.0
-"""Depth to which the support of a tilted density is laid out."""
-
-
+"""Depth, in the log-density, to which the support of a tilted density is laid out: far below NEGLIGIBLE."""
 LEAST_SLOPE, MOST_SLOPE = 1e-8, 100.0
-"""sinh(z)/z is 1 below the first, to the last digit; past the second a cell's mass is known to no digit anyway."""
+"""sinh(z)/z is 1 below the first, to the last digit; past the second a cell's mass is known to no digit, and where
+the mean of such slacks is above 1/2 the bound is 1."""
 SERIES = 0.05
 """Squares of an angle below which sin(x) - x is a series: the difference would cancel."""
 MOST_SCORE, MOST_VARIATION = 1e100, 1e200
@@ -35,8 +41,11 @@ UNDERFLOW = 1e-300
 """Stands for a width or a deviation of 0, by which is divided: what follows is larger, and so is the bound."""
 LARGEST_MOMENT = 600.0
 """Exponents up to which e^x - 1 is summed as such: a sum of thousands is still a float."""
+MOST_WRONG = 0.5
+"""Where the total mass of the cells is known no better than this, |phi| <= 1 is the bound: the error over 1 - wrong
+would say no more."""
 WHOLE = 1e-11
-"""Nodes whose masses sum to 1 this nearly hold the whole law: log E e^{cL} may then be summed from e^{cL} - 1."""
+"""Nodes whose masses sum to 1 this nearly hold the whole law: log E e^{cL} may then be summed from e^{cL} - 1 (C10)."""
 CELL_ROUNDING = 1e-15
 """Rounding of the weights of all cells: they sum to 1."""
 
@@ -86,6 +95,11 @@ class Piece(Protocol):
     def without_tail(self, log_mass: float) -> tuple[Piece, float]:
         """The piece without its largest losses, of about that P-mass, and a bound on the mass that was left out."""
         ...
+
+
+def cell_width(bend: float) -> float:
+    """Width of the cells of a density whose log bends by at most this."""
+    return min(WIDEST_CELL, CELL_PER_BEND / math.sqrt(bend))
 
 
 def cell_slack(tilt: Array, bend: float) -> Array:
@@ -184,7 +198,7 @@ class Envelope:
         All errors are of the size of phi - 1 or of the distances to the median, so that a near-atom costs little:
         with true masses w(1+s)/N, N = sum of w(1+s), phi - 1 is off by (sum of w|s||e^{iyl} - 1| + |phi - 1||N - 1|)/N.
         """
-        if self.wrong > 0.5:
+        if self.wrong > MOST_WRONG:
             return np.ones(len(y))
         room(len(y) * len(self.loss), 6)
         offset = self.loss - self.median
