@@ -11,9 +11,9 @@ from scipy import special
 
 from hush.arrays import Array
 from hush.checks import number
-from hush.curves.pairs.finite import stated_points
 from hush.curves.pairs.pair import Pair
 from hush.curves.pairs.segment import SegmentPair
+from hush.curves.pairs.worst_case import stated_points
 from hush.curves.relation import Relation, checked_relation
 from hush.curves.renyi.curve import RenyiCurve
 from hush.curves.renyi.families import bounded_range

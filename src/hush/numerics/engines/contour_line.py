@@ -14,7 +14,8 @@ import numpy as np
 from hush.arrays import Array
 from hush.numerics.engines.decay import tail_bound
 from hush.numerics.engines.saddle import MOST_NODES, LineChoice, Parts, common_lattice, log_markov
-from hush.numerics.laws.law import Envelope, Tilted
+from hush.numerics.laws.envelope import Envelope
+from hush.numerics.laws.law import Tilted
 from hush.numerics.rounding import LARGEST_EXPONENT, UNIT
 from hush.numerics.special.logarithms import log1p
 from hush.numerics.work import Exhausted, spend
@@ -46,7 +47,9 @@ LOST = 30.0
 """A relative error of e^30 leaves nothing of a value. Its error is then bounded by size and error together (C11), and
 by 1, as |phi| <= 1; e^error itself would leave the floats."""
 MOST_DOUBT = 50.0
-"""Keeps e^error a float. Rounding of a log-moment of 1e12 is 1e-3 (C10), and quadrature is laid out for less."""
+"""Keeps e^error a float. Rounding of a log-moment of 1e12 is 1e-3 (C10), and quadrature is laid out for less. The one
+larger error is that of an end that was cut too near; it grows with the order, so that the order to the right has it
+too, and the aliases charge it there in full."""
 SOONER = 2.0 ** np.arange(-12, 0.5, 0.5)
 """Shares of the farthest reach at which the integrand is looked at for a guess."""
 

@@ -7,7 +7,7 @@ import math
 import numpy as np
 
 from hush.arrays import Array
-from hush.numerics.laws.law import Envelope
+from hush.numerics.laws.envelope import Envelope
 
 MOST_TERMS = 400_000
 """Terms that one octave may sum; where that is too few the bound is loose, not wrong."""

@@ -9,7 +9,8 @@ from functools import lru_cache
 import numpy as np
 
 from hush.arrays import Array
-from hush.numerics.laws.law import MOST_CELLS, WIDEST_CELL, Cells, Nodes, cell_slack
+from hush.numerics.laws.envelope import MOST_CELLS, WIDEST_CELL, Cells, cell_slack
+from hush.numerics.laws.law import Nodes
 
 NODES = 32
 """Nodes of a panel: with rho = 4 the rule is off by 4^-64 = e^-89 times the growth on the ellipse (C5)."""

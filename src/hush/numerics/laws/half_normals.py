@@ -8,6 +8,7 @@ from dataclasses import dataclass
 import numpy as np
 
 from hush.arrays import Array
+from hush.numerics.laws.envelope import FLATTEST, MOST_CELLS, MOST_SCORE, Cells, cell_slack, cell_width
 from hush.numerics.laws.exponentials import (
     ELLIPSE,
     HEIGHT,
@@ -21,17 +22,7 @@ from hush.numerics.laws.exponentials import (
     log_two,
     logistic,
 )
-from hush.numerics.laws.law import (
-    FLATTEST,
-    MOST_CELLS,
-    MOST_SCORE,
-    NEGLIGIBLE,
-    SPARE,
-    Cells,
-    Nodes,
-    cell_slack,
-    cell_width,
-)
+from hush.numerics.laws.law import NEGLIGIBLE, SPARE, Nodes
 from hush.numerics.work import room, spend
 
 BEYOND = 13.0

@@ -5,24 +5,14 @@ from __future__ import annotations
 import math
 from dataclasses import dataclass, replace
 from functools import cached_property
-from itertools import pairwise
 
 import numpy as np
 from scipy import special
 
 from hush.arrays import Array
-from hush.numerics.laws.law import (
-    FARTHEST,
-    FLATTEST,
-    MOST_CELLS,
-    MOST_SCORE,
-    NEGLIGIBLE,
-    SPARE,
-    Cells,
-    Nodes,
-    cell_slack,
-    cell_width,
-)
+from hush.numerics.laws.envelope import FLATTEST, MOST_CELLS, MOST_SCORE, Cells, cell_slack, cell_width
+from hush.numerics.laws.law import FARTHEST, NEGLIGIBLE, SPARE, Nodes
+from hush.numerics.laws.normal_mixture import Mixture, crossings, log_mixture, posterior, width
 from hush.numerics.work import remembered, room, spend
 
 DEEP = 38.0
@@ -49,8 +39,6 @@ TAIL_ROUNDING, LEAST_MISSING = 1e-9, 1e-300
 mass stands for one that underflowed."""
 ENDS = 400
 """Ends that are tried; the mass past the one that is taken is charged, so any number will do."""
-LARGEST_SUM = 600.0
-"""Exponents up to which e^x - 1 is summed as such: a sum of thousands is still a float."""
 SPACING, WIDE = 0.25, 120.0
 """The tilted density is scanned every quarter of a deviation, where its range is at most 120; else near its modes. That
 every mode is found rests on practice (error-budget.md, at the end)."""
@@ -68,9 +56,9 @@ _FINE = np.linspace(-NARROW_REACH, NARROW_REACH, 301)
 class Normals:
     """Loss of two mixtures of unit normals: P = sum_j w_j N(a_j, 1) against Q = sum_k v_k N(b_k, 1)."""
 
-    above: tuple[tuple[float, float], ...]
+    above: Mixture
     """(shift, weight) of the components of P."""
-    below: tuple[tuple[float, float], ...]
+    below: Mixture
     """(shift, weight) of the components of Q."""
     spacing: float | None = None
     """For the discrete Gaussian: only multiples of this are taken (shifts among them), mass in proportion."""
@@ -92,16 +80,16 @@ class Normals:
 
     def loss(self, x: Array) -> Array:
         """log dP/dQ at x, accurate where it is small and where it is large."""
-        return _log_mixture(self.above, x) - _log_mixture(self.below, x)
+        return log_mixture(self.above, x) - log_mixture(self.below, x)
 
     def log_mass(self, x: Array) -> Array:
         """log of the P-mass of each point x of discrete noise."""
-        return _log_mixture(self.above, x) - 0.5 * x * x + self._log_unit(1.0)
+        return log_mixture(self.above, x) - 0.5 * x * x + self._log_unit(1.0)
 
     def loss_slopes(self, x: Array) -> tuple[Array, Array, Array]:
         """First and second derivative of the loss, and the mean shift under P given x."""
-        mean_above, variance_above = _posterior(self.above, x)
-        mean_below, variance_below = _posterior(self.below, x)
+        mean_above, variance_above = posterior(self.above, x)
+        mean_below, variance_below = posterior(self.below, x)
         return mean_above - mean_below, variance_above - variance_below, mean_above
 
     def nodes(self, tilt: float, reach: float, accuracy: float) -> Nodes:
@@ -113,7 +101,7 @@ class Normals:
         regions, peak = self._support(tilt)
         step = self.spacing or self._step(tilt, reach, accuracy)
         x = self._lattice(regions, step)
-        log_above, log_below = _log_mixture(self.above, x), _log_mixture(self.below, x)
+        log_above, log_below = log_mixture(self.above, x), log_mixture(self.below, x)
         loss = log_above - log_below
         log_base = -0.5 * x * x + log_above
         log_weight = log_base + tilt * loss
@@ -137,8 +125,8 @@ class Normals:
         at most like e^{(2 pi/h - accuracy/d) v}: two edges make 2 d/accuracy times the density, d <= FAR.
         """
         x = np.array([self.end])
-        log_above = float(_log_mixture(self.above, x)[0])
-        log_density = (1 + tilt) * log_above - tilt * float(_log_mixture(self.below, x)[0]) - 0.5 * self.end**2
+        log_above = float(log_mixture(self.above, x)[0])
+        log_density = (1 + tilt) * log_above - tilt * float(log_mixture(self.below, x)[0]) - 0.5 * self.end**2
         top = float(log_weight.max())
         at_end = math.exp(min(log_density - top, MOST_EXCESS))
         return 2 * FAR / accuracy * at_end / float(np.exp(log_weight - top).sum())
@@ -148,11 +136,11 @@ class Normals:
         if self.spacing:
             return self._points(tilt)
         regions, peak = self._support(tilt)
-        bend = 1 + ((1 + tilt) * _width(self.above) ** 2 + tilt * _width(self.below) ** 2) / 4
+        bend = 1 + ((1 + tilt) * width(self.above) ** 2 + tilt * width(self.below) ** 2) / 4
         span = sum(high - low for low, high in regions)
         step = max(cell_width(bend) / fineness, span / MOST_CELLS)
         x = self._lattice(regions, step)
-        log_above, log_below = _log_mixture(self.above, x), _log_mixture(self.below, x)
+        log_above, log_below = log_mixture(self.above, x), log_mixture(self.below, x)
         loss = log_above - log_below
         log_weight = -0.5 * x * x + log_above + tilt * loss
         keep = log_weight > min(peak, float(log_weight.max())) - DEEP
@@ -213,7 +201,7 @@ class Normals:
             step *= math.ceil(fewer) if self.spacing else fewer
         x = self._lattice(regions, step)
         spend(4 * len(x) * len(self.above + self.below))
-        log_above, log_below = _log_mixture(self.above, x), _log_mixture(self.below, x)
+        log_above, log_below = log_mixture(self.above, x), log_mixture(self.below, x)
         return log_above - log_below, log_above - 0.5 * x * x + self._log_unit(1.0) + math.log(step / self._unit)
 
     def cost(self, tilt: float, reach: float, accuracy: float) -> float:
@@ -226,12 +214,12 @@ class Normals:
 
     def _step(self, tilt: float, reach: float, accuracy: float) -> float:
         spread = max(abs(a - b) for a, _ in self.above for b, _ in self.below)
-        wide = max(_width(self.above), _width(self.below))
+        wide = max(width(self.above), width(self.below))
         limit = min(FAR, INSIDE_STRIP * math.pi / wide) if wide > 0 else FAR
         d = limit * WIDTHS
         growth = d * d / 2 + reach * spread * d
-        if _width(self.below) > 0:
-            growth = growth - max(tilt, 0.0) * np.log(np.cos(_width(self.below) * d / 2))
+        if width(self.below) > 0:
+            growth = growth - max(tilt, 0.0) * np.log(np.cos(width(self.below) * d / 2))
         return float(np.max(2 * math.pi * d / (accuracy + TWICE + growth)))
 
     def _support(self, tilt: float) -> tuple[list[tuple[float, float]], float]:
@@ -276,7 +264,7 @@ class Normals:
         if not len(x):
             raise FloatingPointError("floats so far out are farther apart than the places to look at")
         spend(4 * len(x) * len(self.above + self.below))
-        density = (1 + tilt) * _log_mixture(self.above, x) - tilt * _log_mixture(self.below, x) - 0.5 * x * x
+        density = (1 + tilt) * log_mixture(self.above, x) - tilt * log_mixture(self.below, x) - 0.5 * x * x
         peak = float(density.max())
         inside = (density > peak - FARTHEST).nonzero()[0]
         if not len(inside):
@@ -304,7 +292,7 @@ class Normals:
 
     @cached_property
     def _crossings(self) -> list[tuple[float, float]]:
-        return [*_crossings(self.above), *_crossings(self.below)]
+        return [*crossings(self.above), *crossings(self.below)]
 
 
 def _merged(intervals: list[tuple[float, float]]) -> list[tuple[float, float]]:
@@ -316,54 +304,6 @@ def _merged(intervals: list[tuple[float, float]]) -> list[tuple[float, float]]:
         else:
             union.append((low, high))
     return union
-
-
-def _width(mixture: tuple[tuple[float, float], ...]) -> float:
-    shifts = [a for a, _ in mixture]
-    return max(shifts) - min(shifts)
-
-
-def _crossings(mixture: tuple[tuple[float, float], ...]) -> list[tuple[float, float]]:
-    """Where neighbouring components weigh the same, and the width of the transition there."""
-    ordered = sorted(mixture)
-    return [((a + b) / 2 + (math.log(w) - math.log(v)) / (b - a), 1 / (b - a)) for (a, w), (b, v) in pairwise(ordered)]
-
-
-def _log_mixture(mixture: tuple[tuple[float, float], ...], x: Array) -> Array:
-    """log sum_j w_j exp(a_j x - a_j^2/2) with small relative error near 0 and no overflow."""
-    if len(mixture) == 1:
-        shift = mixture[0][0]
-        return shift * (x - shift / 2) if shift else np.zeros_like(x)
-    exponents = [(a * (x - a / 2), w) for a, w in mixture]
-    top = exponents[0][0]
-    for e, _ in exponents[1:]:
-        top = np.maximum(top, e)
-    if np.max(top, initial=0.0) < LARGEST_SUM:
-        total = np.zeros_like(x)
-        for e, w in exponents:
-            total += w * np.expm1(e)
-        near = total > -0.5
-        if near.all():
-            return np.log1p(total)
-    else:
-        near = np.zeros(x.shape, dtype=bool)
-        total = near
-    scaled = np.zeros_like(x)
-    for e, w in exponents:
-        scaled += w * np.exp(e - top)
-    return np.where(near, np.log1p(np.where(near, total, 0.0)), top + np.log(scaled))
-
-
-def _posterior(mixture: tuple[tuple[float, float], ...], x: Array) -> tuple[Array, Array]:
-    """Mean and variance of the component's shift given x."""
-    if len(mixture) == 1:
-        return np.full_like(x, mixture[0][0]), np.zeros_like(x)
-    exponents = np.array([a * (x - a / 2) + math.log(w) for a, w in mixture])
-    share = np.exp(exponents - exponents.max(axis=0))
-    share /= share.sum(axis=0)
-    shifts = np.array([a for a, _ in mixture])
-    mean = shifts @ share
-    return mean, np.einsum("jk,jk->k", (shifts[:, None] - mean) ** 2, share)
 
 
 @remembered(64)

@@ -192,8 +192,8 @@ NEAR_ORDERS = np.array([0.2, 0.4, 0.6, 0.8, 0.9, 1.1, 1.3, 1.6, 2.0, 3.0, 5.0, 8
 WINDOW = 10.0
 """Deviations about each return of |M|^n to near 1 that are summed: e^-50 is left out, and charged."""
 BETWEEN = 1.1
-"""Room for the sum of 1/|z|^2 over all nodes against its integral over 2 pi, 1/(2c): the sum has one node more, which is
-1/30 of that, as the period is at least 60/c."""
+"""Room for the sum of 1/|z|^2 over all nodes against its integral over 2 pi, 1/(2c): the sum has one node more, which
+is 1/30 of that, as the period is at least 60/c."""
 SERIES = 0.05
 """Squares of an angle below which sin(x) - x is a series: the difference would cancel."""
 
