@@ -10,7 +10,7 @@ from hush import Mechanism, Relation
 from hush.curves.pairs.normal import NormalPair
 from hush.curves.pairs.pair import Pair
 from hush.mechanisms.leaf import Leaf
-from hush.mechanisms.schemes.scheme import Scheme
+from hush.mechanisms.scheme import Scheme
 from hush.mechanisms.traits import Step
 
 

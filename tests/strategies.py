@@ -17,7 +17,7 @@ from hypothesis import strategies as st
 
 import hush
 from hush import Mechanism, Relation
-from hush.mechanisms.schemes.scheme import Scheme
+from hush.mechanisms.scheme import Scheme
 
 LAWS = settings(
     deadline=None,

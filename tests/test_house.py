@@ -11,7 +11,7 @@ from pathlib import Path
 
 import hush
 from hush.curves.pairs.pair import Pair
-from hush.mechanisms.schemes.scheme import Scheme
+from hush.mechanisms.scheme import Scheme
 from tests.source import dotted, files, imported, inside, load, settings, shown, tree
 
 LARGEST_FOLDER = 13

@@ -8,7 +8,7 @@ import pytest
 from hypothesis import Phase, find, settings
 
 import hush
-from hush.mechanisms.schemes.scheme import Scheme
+from hush.mechanisms.scheme import Scheme
 from tests.source import concrete
 from tests.strategies import any_expression, parts_of
 

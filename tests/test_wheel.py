@@ -10,7 +10,7 @@ import pytest
 
 from tests.source import PROJECT, ROOT, files, settings
 
-TYPES = {"hush/py.typed", "hush/__init__.pyi", "hush/learning/__init__.pyi"}
+TYPES = {"hush/py.typed", "hush/__init__.pyi", "hush/learning/__init__.pyi", "hush/randomness/__init__.pyi"}
 """What type checkers read."""
 
 

@@ -22,8 +22,8 @@ import hush
 from hush.app import expression
 from hush.curves.pairs.finite import FinitePair
 from hush.curves.pairs.pair import Pair
+from hush.mechanisms.scheme import Scheme
 from hush.mechanisms.schemes.one_sample import OneSample
-from hush.mechanisms.schemes.scheme import Scheme
 from hush.mechanisms.stated_epsilon import EpsilonField
 from tests.source import concrete
 

@@ -31,8 +31,6 @@ SECONDS = 20
 """CPU time after which a question hangs: the work that is allowed takes two or three seconds."""
 MEMORY = 1 << 30
 """Bytes that a question may need beyond what Python and the libraries have at the start."""
-ANSWERS = (hush.Bound, np.ndarray, str, float, hush.RenyiCurve)
-"""What questions return."""
 
 
 class Late(BaseException):

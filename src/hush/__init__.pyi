@@ -56,6 +56,7 @@ from hush.mechanisms.local.responses import LocalDP as LocalDP
 from hush.mechanisms.local.unary_encoding import UnaryEncoding as UnaryEncoding
 from hush.mechanisms.mechanism import Mechanism as Mechanism
 from hush.mechanisms.neighbours import Neighbours as Neighbours
+from hush.mechanisms.scheme import Scheme as Scheme
 from hush.mechanisms.schemes.allocation import Allocated as Allocated
 from hush.mechanisms.schemes.allocation import Allocation as Allocation
 from hush.mechanisms.schemes.fixed_size import WithoutReplacement as WithoutReplacement
@@ -64,7 +65,6 @@ from hush.mechanisms.schemes.one_sample import OneSample as OneSample
 from hush.mechanisms.schemes.one_sample import Sampled as Sampled
 from hush.mechanisms.schemes.poisson import Poisson as Poisson
 from hush.mechanisms.schemes.revealed import Revealed as Revealed
-from hush.mechanisms.schemes.scheme import Scheme as Scheme
 from hush.mechanisms.schemes.shuffled_batches import ShuffledBatches as ShuffledBatches
 from hush.mechanisms.schemes.unequal_poisson import UnequalPoisson as UnequalPoisson
 from hush.mechanisms.traits import Step as Step

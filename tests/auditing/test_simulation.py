@@ -12,7 +12,7 @@ import hush
 from hush.auditing import distinguish, simulated
 from hush.curves.pairs.pair import Pair
 from hush.mechanisms.leaf import Leaf
-from hush.mechanisms.schemes.scheme import Scheme
+from hush.mechanisms.scheme import Scheme
 from hush.mechanisms.traits import Step
 from hush.randomness.draws import coins
 

@@ -14,7 +14,7 @@ import pytest
 
 import hush
 from hush import Gaussian, Laplace, Poisson, Relation
-from hush.mechanisms.schemes.scheme import Scheme
+from hush.mechanisms.scheme import Scheme
 from tests.source import concrete
 from tests.strategies import parts_of
 from tests.wild import Wild

@@ -16,7 +16,7 @@ from hush import InvalidParameter, Mechanism, NotCovered, Relation, from_json, t
 from hush.curves.pairs.finite import FinitePair
 from hush.curves.pairs.normal import NormalPair
 from hush.mechanisms.description import public
-from hush.mechanisms.schemes.scheme import Scheme
+from hush.mechanisms.scheme import Scheme
 from hush.questions.json.codec import decode, encode
 from hush.questions.json.strict import LONGEST
 from tests.outside import Everyone, Hand, WobblyNoise

@@ -19,7 +19,7 @@ from hush.errors import InvalidParameter
 from hush.mechanisms.description import Parameter, choices, class_said, defined, parameters, public, word_of
 from hush.mechanisms.leaf import Leaf
 from hush.mechanisms.mechanism import Mechanism
-from hush.mechanisms.schemes.scheme import Scheme
+from hush.mechanisms.scheme import Scheme
 from hush.mechanisms.stated_epsilon import EpsilonField
 
 LONGEST = 10_000

@@ -133,8 +133,7 @@ def queries() -> Iterator[Released]:
 
 def models() -> Iterator[Any]:
     """A convex model by every method."""
-    from hush.learning.linear.estimators import LinearRegression, LinearSVC, LogisticRegression
-    from hush.learning.linear.noisy_descent import FullBatchGradient
+    from hush.learning import FullBatchGradient, LinearRegression, LinearSVC, LogisticRegression
 
     for epsilon in (4.0, 16.0):
         shared: dict[str, Any] = {"data_norm": 1.0, "epsilon": epsilon, "delta": 0.01, "examples": 2}
@@ -209,8 +208,7 @@ def training(canaries: int, seed: int, *, noise_multiplier: float = 0.7) -> Audi
     """DP-SGD with one canary per coordinate, in one run; its weight is its score, and left out it is a row of zeros."""
     import torch
 
-    from hush.learning.dpsgd.fit import fit
-    from hush.learning.dpsgd.gradient_noise import SecureNoise
+    from hush.learning import SecureNoise, fit
 
     plan = hush.train_plan(
         examples=canaries, batch_size=canaries // 2, epochs=4, noise_multiplier=noise_multiplier, delta=1e-5

@@ -17,7 +17,7 @@ from typing import Any, Union, get_args, get_origin, get_type_hints
 import hush
 from hush.door import homes_of
 from hush.mechanisms.mechanism import Mechanism
-from hush.mechanisms.schemes.scheme import Scheme
+from hush.mechanisms.scheme import Scheme
 
 ROOMS = ("hush.mechanisms.", "hush.curves.pairs.")
 """Where the public classes are that a text may name."""

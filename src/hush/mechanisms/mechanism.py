@@ -23,7 +23,7 @@ from hush.curves.tradeoff import complement
 from hush.errors import InvalidParameter, NotCovered
 from hush.mechanisms.evidence import NOTHING, Evidence, least_false_negatives
 from hush.mechanisms.neighbours import ADDED, REMOVED, REPLACED, Neighbours
-from hush.mechanisms.schemes.scheme import Scheme
+from hush.mechanisms.scheme import Scheme
 from hush.mechanisms.traits import Scope, Special, Step
 from hush.numerics.work import asked, part
 from hush.randomness.source import Source

@@ -13,10 +13,10 @@ from hush.curves.relation import Relation
 from hush.errors import InvalidParameter, NotCovered
 from hush.mechanisms.leaves.gaussian import Gaussian
 from hush.mechanisms.mechanism import Mechanism
+from hush.mechanisms.scheme import Scheme
 from hush.mechanisms.schemes.allocation import Allocation
 from hush.mechanisms.schemes.fixed_size import WithoutReplacement
 from hush.mechanisms.schemes.poisson import Poisson
-from hush.mechanisms.schemes.scheme import Scheme
 from hush.mechanisms.schemes.shuffled_batches import ShuffledBatches
 from hush.numerics.decimals import rounded_down, rounded_up
 from hush.numerics.work import asked, part

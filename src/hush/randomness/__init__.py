@@ -1,18 +1,5 @@
 """Random bits, and exact draws made of them; unaware of privacy."""
 
-from hush.randomness.additive import NoisyValues, add_discrete_laplace, add_gaussian, add_laplace, scale_for
-from hush.randomness.binary_grid import BinaryGrid
-from hush.randomness.integer_noise import discrete_gaussian, discrete_laplace, rounded_gaussian, rounded_laplace
+from hush.door import door
 
-__all__ = [
-    "BinaryGrid",
-    "NoisyValues",
-    "add_discrete_laplace",
-    "add_gaussian",
-    "add_laplace",
-    "discrete_gaussian",
-    "discrete_laplace",
-    "rounded_gaussian",
-    "rounded_laplace",
-    "scale_for",
-]
+__getattr__, __dir__, __all__ = door(__name__, __file__)

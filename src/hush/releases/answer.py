@@ -10,7 +10,7 @@ from hush.arrays import Array
 from hush.curves.relation import Relation
 from hush.errors import InvalidParameter
 from hush.mechanisms.mechanism import Mechanism
-from hush.mechanisms.schemes.scheme import Scheme
+from hush.mechanisms.scheme import Scheme
 from hush.randomness.source import Source
 from hush.releases.boundary import sealed
 from hush.releases.conditions import rate_of

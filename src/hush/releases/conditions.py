@@ -8,7 +8,7 @@ from hush.checks import number
 from hush.curves.relation import Relation
 from hush.errors import InvalidParameter, NotCovered
 from hush.mechanisms.mechanism import Mechanism
-from hush.mechanisms.schemes.scheme import Scheme
+from hush.mechanisms.scheme import Scheme
 from hush.releases.tables.table import Table
 
 

@@ -8,7 +8,7 @@ from typing import Any
 from hush.curves.relation import Relation
 from hush.errors import InvalidParameter
 from hush.mechanisms.mechanism import Mechanism
-from hush.mechanisms.schemes.scheme import Scheme
+from hush.mechanisms.scheme import Scheme
 from hush.randomness.source import Source
 from hush.releases.answer import Answerable
 from hush.releases.conditions import (

@@ -9,7 +9,7 @@ from typing import Any, NoReturn, TypeVar
 from hush.errors import InvalidParameter
 from hush.mechanisms.combinators.one_after_another import Sequence
 from hush.mechanisms.mechanism import Mechanism, require
-from hush.mechanisms.schemes.scheme import Scheme
+from hush.mechanisms.scheme import Scheme
 from hush.randomness.source import Source, source_or_secure, this_process
 from hush.releases.answer import Answerable, Run
 from hush.releases.boundary import sealed

@@ -10,7 +10,7 @@ from hush.checks import delta_in_range, number
 from hush.curves.bound import Bound
 from hush.errors import InvalidParameter
 from hush.mechanisms.mechanism import Mechanism
-from hush.mechanisms.schemes.scheme import Scheme
+from hush.mechanisms.scheme import Scheme
 from hush.questions.calibrate import calibrate
 from hush.releases.conditions import by_unit, covered, rate_of
 from hush.releases.query import Query

@@ -17,7 +17,7 @@ from hush.curves.theorems.allocation import AllocationPair
 from hush.errors import InvalidParameter, NotCovered
 from hush.mechanisms.mechanism import Mechanism, require, require_child
 from hush.mechanisms.neighbours import Neighbours
-from hush.mechanisms.schemes.scheme import Scheme
+from hush.mechanisms.scheme import Scheme
 from hush.mechanisms.traits import Scope, Step
 from hush.randomness.draws import integers
 from hush.randomness.source import Source, source_or_secure

@@ -12,7 +12,7 @@ from hush.errors import InvalidParameter, NotCovered
 from hush.mechanisms.evidence import Evidence
 from hush.mechanisms.mechanism import Mechanism, require, require_child
 from hush.mechanisms.neighbours import Counts, Neighbours
-from hush.mechanisms.schemes.scheme import Scheme
+from hush.mechanisms.scheme import Scheme
 from hush.mechanisms.schemes.thinning import NEGLIGIBLE
 from hush.mechanisms.traits import Scope, Special, Step
 from hush.randomness.source import Source

@@ -12,7 +12,7 @@ from hush.errors import NotCovered
 from hush.mechanisms.description import choices, class_named, parameters
 from hush.mechanisms.last_iterate.descent import ConvexLoss
 from hush.mechanisms.mechanism import Mechanism
-from hush.mechanisms.schemes.scheme import Scheme
+from hush.mechanisms.scheme import Scheme
 from hush.mechanisms.stated_epsilon import EpsilonField
 from hush.questions.json.strict import (
     as_list,

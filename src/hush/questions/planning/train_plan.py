@@ -15,8 +15,8 @@ from hush.curves.relation import Relation
 from hush.errors import InvalidParameter
 from hush.mechanisms.leaves.gaussian import Gaussian
 from hush.mechanisms.mechanism import Mechanism
+from hush.mechanisms.scheme import Scheme
 from hush.mechanisms.schemes.poisson import Poisson
-from hush.mechanisms.schemes.scheme import Scheme
 from hush.questions.calibrate import calibrate
 from hush.questions.json.codec import decode, encode
 from hush.questions.json.mechanisms import VERSION

@@ -10,7 +10,7 @@ import numpy as np
 
 from hush.checks import count
 from hush.errors import InvalidParameter
-from hush.mechanisms.schemes.scheme import Scheme
+from hush.mechanisms.scheme import Scheme
 from hush.randomness.source import Source
 from hush.releases.tables.columns import NUMBERS, numbers_in
 from hush.releases.tables.in_memory import ONLY
