@@ -10,7 +10,8 @@ import pytest
 from scipy.optimize import linprog
 
 import hush
-from hush.curves.pairs.finite import FinitePair, stated_points
+from hush.curves.pairs.finite import FinitePair
+from hush.curves.pairs.worst_case import stated_points
 from hush.curves.theorems.groups import along
 from hush.mechanisms.neighbours import REMOVED, REPLACED, exactly
 

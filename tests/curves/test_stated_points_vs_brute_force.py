@@ -9,7 +9,8 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from hush.curves.pairs.finite import FinitePair, stated_points
+from hush.curves.pairs.finite import FinitePair
+from hush.curves.pairs.worst_case import stated_points
 from tests.strategies import LAWS
 
 MANY = settings(LAWS, max_examples=100)

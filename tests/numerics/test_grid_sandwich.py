@@ -8,10 +8,11 @@ import numpy as np
 import pytest
 
 from hush.curves.composition.routes import loss_source
-from hush.curves.pairs.finite import FinitePair, stated_points
+from hush.curves.pairs.finite import FinitePair
 from hush.curves.pairs.normal import NormalPair
 from hush.curves.pairs.pair import Pair
 from hush.curves.pairs.segment import SegmentPair
+from hush.curves.pairs.worst_case import stated_points
 from hush.numerics.engines.grid import bracket
 from hush.numerics.engines.loss_lattice import LatticeLaw, discretise, support
 

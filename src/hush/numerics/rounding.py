@@ -2,7 +2,8 @@
 
 Every elementary operation is off by at most half a unit of its result, and the functions of numpy and scipy that are
 used here by at most two. Error terms count operations in units, each of them as a whole one: `8 * UNIT * size` stands
-for up to eight operations on numbers of that size, or for fewer with room to spare.
+for up to eight operations on numbers of that size, or for fewer with room to spare. How far this rests on practice is
+said at the end of docs/theory/error-budget.md.
 """
 
 from __future__ import annotations

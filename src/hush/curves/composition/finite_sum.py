@@ -23,13 +23,14 @@ MANY_ATOMS = 100
 NEAR = 5e-5
 """The last resorts are not asked where the interval is already this narrow."""
 FARTHEST = 1e12
-"""The engines follow losses up to here: what exceeds a larger epsilon exceeds this."""
+"""The engines follow losses up to here. For a larger epsilon, delta there is an upper bound, as delta falls (F10)."""
 DEEPEST = -1e12
-"""Below this log delta the engines, which work with moments of this size, have few digits left of them."""
+"""Below this log delta the engines, which work with log-moments of its size, have few digits left (F10)."""
 SHALLOW = -600.0
 """A line near a known lower bound is tried above e^-600, where it can be told from underflow."""
 NO_DELTA = -1e300
-"""Below this log delta, epsilon is the largest loss: nothing smaller can be told apart in floats."""
+"""Below this log delta, epsilon is the largest loss. A positive delta is a float and has a log above -746: so only
+delta = 0 comes here, where that is the definition."""
 NOTHING_KNOWN_OF_DELTA: Interval = (-math.inf, 0.0)
 NOTHING_KNOWN_OF_EPSILON: Interval = (0.0, math.inf)
 

@@ -15,17 +15,17 @@ from hush.curves.pairs.pair import Laws
 from hush.numerics.laws.law import Law
 
 SUM_ROUNDING = 1e-12
-"""Relative rounding error of a sum of equal losses, or of logs of masses: thousands of roundings."""
+"""Relative rounding error of a sum of equal losses, or of logs of masses: room for 4,000 roundings of one unit."""
 FALLING = (0.5, 0.25, 0.1)
-"""Orders b at which 1 - delta <= E e^{-b(L - eps)} is tried: any b > 0 holds, one of these is near the best."""
+"""Orders b at which 1 - delta <= E e^{-b(L - eps)} is tried: it holds for every b in (0, 1]."""
 WORTHWHILE = -1.0
 """That bound is used from e^-1 downwards: nearer to 1 it says nothing that an engine would not."""
 NEARLY_NO_TILT = np.array([1e-6])
 """The mean at this order is that of the law, but for a millionth of its variance: it only decides what is tried."""
 PINSKER = -7.0
-"""Below e^-7 Pinsker's square root of a divergence is never small enough where total variations were not."""
+"""Pinsker's inequality is not tried below e^-7: where it would help, the sum of total variations has helped before."""
 LEAST = 1e-300
-"""Stands for a sum that underflowed: its logarithm must exist, and is below every delta that can be asked for here."""
+"""Stands for a sum that underflowed: its logarithm must exist. It is above the sum: at worst nothing is said."""
 EXPONENT_ROUNDING = 1e-9
 """Relative room for the few roundings of a closed form: far more than they take, far less than matters."""
 

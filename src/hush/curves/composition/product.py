@@ -25,7 +25,7 @@ from hush.numerics.rounding import UNIT
 from hush.numerics.work import attempt, part
 
 QUICK_LINE = 0.03
-"""Share of the work for one line integral of many: one that converges takes a tenth of that."""
+"""Share of the work that is left for one line integral of many: one that converges takes a tenth of that."""
 DEEP = -40.0
 """Deltas below e^-40 need no digits in a profile that is compared with 1."""
 SMALL_LATTICE, LARGE_LATTICE = 1 << 16, 1 << 17
@@ -35,7 +35,8 @@ PROFILE_LOG_DELTAS = (-0.5, -3.0, -12.0, -26.0)
 MOST_WRITTEN = 1000
 """Powers of decimals get long: up to so many equal ones are multiplied as they were written."""
 INFINITE_ROUNDING = 64 * UNIT
-"""Relative rounding error of the infinite mass of a product, per unit of its logarithm."""
+"""Relative rounding error of an infinite mass, and of e^log_delta beside it, per unit of the logarithm: an exponential
+is off by its exponent times the rounding of that."""
 
 
 @dataclass(frozen=True)

@@ -20,11 +20,11 @@ from hush.numerics.engines.saddle import Orders, best_orders, markov_exponent
 from hush.numerics.roots import decreasing_root
 
 SHARE_OF_DELTA, SHARE_OF_EPSILON = 1e-2, 1e-3
-"""Of the tolerance for losses that are left out of a line: their whole mass is charged, so any share is safe."""
+"""Shares of the tolerance for losses that a line leaves out. Their whole mass is charged, so any share is valid."""
 REFINED = 1e-5
 """Tolerance of a line near a bound that is known: what is left to gain there is less."""
 WINDOW, DEEP_WINDOW = 14.0, 20.0
-"""Tails of P-mass below e^-14 of the delta asked for (e^-20 of a guess at it) are cut off a lattice, and charged."""
+"""Tails of P-mass below e^-14 of the delta asked for (e^-20 of a guess at it) are cut off a lattice (G4, G5)."""
 ROOT_WIDTH = 1e-3
 """Relative width of a root on a lattice, in units of the tolerance."""
 LEAST_GUESS = 1e-3
@@ -34,7 +34,7 @@ FARTHEST = 1e12
 LOWER_ORDERS = range(1, 40, 3)
 """Powers of 1/2 of the best order at which Markov's inequality is tried too, where a moment takes too much work."""
 DEEPEST = -690.0
-"""Direct convolution cuts tails below e^-690: e^-700 is the least that its floats hold with all digits."""
+"""Direct convolution cuts off tails of P-mass below e^-690 (G4, G5): smaller masses soon have no digits left."""
 QUICK, FULL = (1 << 13, 1 << 16), (1 << 18,)
 """Lattice sizes that the grid tries in turn, at first and at last."""
 
@@ -255,6 +255,7 @@ def _finite_tails(pair: Pair) -> TailFunction:
 
 
 ENDS = np.array([-1e300, 1e300])
+"""Losses below and above all finite ones: the tails there are the masses at the infinities."""
 
 
 def _root(excess: Callable[[float], float], limit: float, width: float) -> float:

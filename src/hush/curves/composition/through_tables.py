@@ -20,13 +20,15 @@ from hush.numerics.work import attempt
 NEAR = 1e-3
 """The cover is not asked where the interval is already this narrow."""
 BESIDE = 14.0
-"""Losses of P-mass below e^-14 of the delta asked for are cut off a table: they move it by a millionth."""
+"""Losses of P-mass below e^-14 of the delta asked for are cut off a table. They count as infinite above and are lowered
+below, so any share is valid; this one moves delta by a millionth."""
 LEAST_CUT = -600.0
-"""They are cut down to e^-600: below that a share of the mass is no float."""
+"""Nothing is cut off below a mass of e^-600, as a share of it might not be a float."""
 ROUGH = 1e-4
 """Tolerance of what a table answers: its own error is larger."""
 REST_ROUNDING = 1e-9
-"""Relative room for the rounding of delta less the infinite mass; where less than this is left, nothing is said."""
+"""Relative room for the rounding of delta less the infinite mass. Where less than this share of delta is left, nothing
+is said."""
 
 
 @dataclass(frozen=True)

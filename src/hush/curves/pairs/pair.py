@@ -11,22 +11,22 @@ from abc import ABC, abstractmethod
 from collections.abc import Callable
 from dataclasses import dataclass
 from fractions import Fraction
-from functools import cache, cached_property
+from functools import cached_property
 
 import numpy as np
 
 from hush.arrays import Array
-from hush.curves.interval import Interval, known, written_up
+from hush.curves.interval import Interval, written_up
+from hush.curves.pairs.delta_to_epsilon import invert
+from hush.curves.pairs.profile_law import ProfileLaw
 from hush.curves.pairs.share import FAR, Share, folded_log_delta
 from hush.curves.renyi.curve import RenyiCurve
 from hush.curves.renyi.from_law import law_to_renyi
 from hush.errors import NotCovered
 from hush.numerics.engines.loss_lattice import Tails
-from hush.numerics.laws.atoms import joined, law_of_atoms, q_masses, sampled
+from hush.numerics.laws.atoms import sampled
 from hush.numerics.laws.law import Law
-from hush.numerics.roots import decreasing_root
 from hush.numerics.rounding import UNIT
-from hush.numerics.work import attempt
 
 CUT_OFF = 1e-270
 """Lower bounds on deltas below this are not taken from pairs whose table was cut."""
@@ -40,8 +40,6 @@ LEAST_DELTA = 1e-13
 """Points of a profile reach to this delta: what lies beyond them is level, which costs so much at the most."""
 PLACES = np.concatenate([np.linspace(0, 1.1, 150), np.geomspace(1e-4, 0.1, 30)])
 """Points of a profile on either side of 0, in units of the epsilon at that delta: past it too, and dense near 0."""
-LARGEST_EPSILON = 1e15
-"""The search for an epsilon ends here: the floats are then a tenth apart, and a bound of that size says nothing."""
 
 
 class Pair(ABC):
@@ -205,38 +203,6 @@ class Pair(ABC):
         return float(law.losses[law.masses > 0].max(initial=0.0))
 
 
-def invert(pair: Pair, log_delta: float, tolerance: float, floor: float = 0.0) -> Interval:
-    """Solve delta(eps) = e^log_delta on the upper and on the lower bound of the profile."""
-    if log_delta == -math.inf:
-        top = max(pair.max_loss, 0.0)
-        return top, top
-    if pair.infinite > 0 and math.log(pair.infinite) > log_delta:
-        return math.inf, math.inf
-
-    @cache
-    def profile(epsilon: float) -> Interval:
-        return known(attempt(lambda: pair.log_delta(epsilon, tolerance), (-math.inf, 0.0)))
-
-    if floor > 0 and profile(floor)[1] <= log_delta:
-        return 0.0, floor
-    ends = []
-    for side in (0, 1):
-
-        def excess(epsilon: float, side: int = side) -> float:
-            return profile(epsilon)[side] - log_delta
-
-        high = max(2 * floor, 1.0)
-        while excess(high) > 0 and high < LARGEST_EPSILON:
-            high *= 4
-        if excess(0.0) <= 0:
-            ends.append(0.0)
-        elif excess(high) > 0:
-            ends.append(math.inf if side else high)
-        else:
-            ends.append(decreasing_root(excess, 0.0, high, 0.01 * tolerance)[side])
-    return min(ends), max(ends)
-
-
 @dataclass(frozen=True)
 class Mixed(Pair):
     """A mix of a pair whose loss has no analytic law: one sample of a whole composition."""
@@ -288,7 +254,7 @@ class Mixed(Pair):
         return Mixed(self.base.sketched(), self.share)
 
     def renyi(self, order: float) -> Interval:
-        return 0.0, _ProfileLaw.of(self).renyi(order)
+        return 0.0, ProfileLaw.of(*self.profile_points()).renyi(order)
 
 
 @dataclass(frozen=True)
@@ -330,31 +296,8 @@ class Folded(Pair):
         return 0.0, self._law.renyi(order)
 
     @cached_property
-    def _law(self) -> _ProfileLaw:
-        return _ProfileLaw.of(self)
-
-
-@dataclass(frozen=True, eq=False)
-class _ProfileLaw:
-    """The law of a loss above that of a pair which is known through its profile alone."""
-
-    law: Law | None
-    """None where the profile does not fall to 0: the loss is infinite with some probability."""
-    largest: float
-
-    @classmethod
-    def of(cls, pair: Pair) -> _ProfileLaw:
-        losses, mass, top, _ = joined(*pair.profile_points())
-        if top > 0:
-            return cls(None, math.inf)
-        law = law_of_atoms(losses, mass, q_masses(losses, mass), top, None)
-        return cls(law, float(losses.max(initial=0.0)))
-
-    def renyi(self, order: float) -> float:
-        """An upper bound on the divergence."""
-        if self.law is None or order == math.inf:
-            return self.largest
-        return law_to_renyi(self.law, order, self.largest)[1]
+    def _law(self) -> ProfileLaw:
+        return ProfileLaw.of(*self.profile_points())
 
 
 def log1p_times_expm1(rate: float, epsilon: float) -> float:

@@ -10,7 +10,8 @@ import numpy as np
 
 from hush.arrays import Array
 from hush.curves.interval import Interval, known
-from hush.curves.pairs.pair import Pair, invert
+from hush.curves.pairs.delta_to_epsilon import invert
+from hush.curves.pairs.pair import Pair
 from hush.numerics.engines.loss_lattice import Tails
 from hush.numerics.laws.law import Law
 from hush.numerics.laws.weighted import Weighted

@@ -34,7 +34,7 @@ def work(pair: FinitePair, weights: Sequence[float]) -> int:
 def along(pair: FinitePair, weights: tuple[float, ...]) -> FinitePair:
     """P_j with probability weights[j] against P_0, on the chain of a pair that is its own mirror image.
 
-    >>> from hush.curves.pairs.finite import stated_points
+    >>> from hush.curves.pairs.worst_case import stated_points
     >>> two = along(stated_points([1.0], [0.0]), (0.0, 0.0, 1.0))
     >>> two.losses.tolist(), two.mass.round(6).tolist()
     ([-2.0, 0.0, 2.0], [0.098938, 0.170003, 0.731059])

@@ -10,9 +10,9 @@ import numpy as np
 from scipy import special
 
 from hush.arrays import Array
-from hush.curves.pairs.finite import stated_points
 from hush.curves.pairs.pair import Pair
 from hush.curves.pairs.segment import SegmentPair
+from hush.curves.pairs.worst_case import stated_points
 from hush.curves.relation import Relation
 from hush.curves.renyi.curve import RenyiCurve
 from hush.curves.renyi.families import bounded_range

@@ -5,9 +5,10 @@ from __future__ import annotations
 from abc import abstractmethod
 from collections.abc import Iterator
 
-from hush.curves.pairs.finite import FinitePair, stated_points
+from hush.curves.pairs.finite import FinitePair
 from hush.curves.pairs.pair import Pair
 from hush.curves.pairs.public_choice import Blend
+from hush.curves.pairs.worst_case import stated_points
 from hush.curves.relation import Relation
 from hush.curves.renyi.convert import group_delta
 from hush.curves.theorems.groups import LARGEST_LOSS, MOST_WORK, along, work

@@ -9,8 +9,9 @@ from typing import Any, ClassVar
 import numpy as np
 
 from hush.arrays import Array
-from hush.curves.pairs.finite import FinitePair, stated_points
+from hush.curves.pairs.finite import FinitePair
 from hush.curves.pairs.pair import Pair
+from hush.curves.pairs.worst_case import stated_points
 from hush.curves.relation import Relation
 from hush.curves.theorems.shuffling.multiset import (
     BinaryResponses,

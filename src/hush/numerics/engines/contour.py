@@ -22,13 +22,15 @@ LEAST_GUESS = 0.5
 BACK = 0.7
 """Share of a guess at which the next line is tried, where one said nothing."""
 LOWER, TRUSTED = 5.0, 30.0
-"""How far down the next guess at log delta is; a lower bound up to 30 below the guess is the better guess."""
+"""The next guess at log delta: 5 below this one, or the lower bound that was found if it is at most 30 below."""
 DELTA_LINES, EPSILON_LINES = 3, 4
-"""Lines that are tried; each costs as much as the first."""
+"""Lines that are tried at the most; each costs about as much as the first."""
 RELATIVE, FINEST, COARSEST = 0.02, 1e-13, 1e-2
-"""Tolerance of a line in units of that of epsilon, which is c times coarser; floats allow no less, a search no more."""
+"""An error e of epsilon is an error c e of log delta; a line gets 2 % of that as its tolerance, within these limits.
+
+Floats allow no finer line, and a coarser one would not guide the search. All errors are charged at any tolerance."""
 NEWTON_STEPS = 80
-"""Newton's method takes six; halving from the largest float takes 80."""
+"""Newton's method takes about six steps. A step that fails halves epsilon: 80 of them divide it by 2^80."""
 CLOSE = 1e-2
 """The search stops when a step is this share of the width that is asked for."""
 STEEPEST = -0.9

@@ -14,7 +14,8 @@ import numpy as np
 from hush.arrays import Array
 from hush.numerics.engines.decay import tail_bound
 from hush.numerics.engines.saddle import MOST_NODES, LineChoice, Parts, common_lattice, log_markov
-from hush.numerics.laws.law import Envelope, Tilted
+from hush.numerics.laws.envelope import Envelope
+from hush.numerics.laws.law import Tilted
 from hush.numerics.rounding import LARGEST_EXPONENT, UNIT
 from hush.numerics.special.logarithms import log1p
 from hush.numerics.work import Exhausted, spend
@@ -22,13 +23,13 @@ from hush.numerics.work import Exhausted, spend
 MOST_WORK = 1e7
 """Terms that one line may sum before it gives up."""
 SHARE = 0.1
-"""Of the tolerance for what one line leaves out: aliases, nodes and rounding share the rest."""
+"""Share of the tolerance for the nodes past the last one (C3). Whatever they are bounded by is charged."""
 LEAST_RATIO = -600.0
 """The goal is not below e^-600: a smaller share of the integrand is beyond floats."""
 FIRST_NODES = 8
-"""Nodes of the shortest block."""
+"""Nodes of the shortest block: the last one is then at least 7 steps out, as `decay.NODES_PER_OCTAVE` needs."""
 MOST_REACH = 1e9
-"""Nodes that a first guess may ask for; fewer than that are made in any case."""
+"""Cap on the number of nodes that a guess asks for, before it is made a whole number; MOST_NODES is far less."""
 WIDER = 1.5
 """How much farther the next block reaches, and how far past its guess the first one does: it costs time only."""
 FINEST = 16
@@ -38,13 +39,17 @@ GUESS_ACCURACY, GUESS_COST = 20.0, 20_000
 LOW_ACCURACY = 40.0
 """Accuracy at which the cost of the order to the right is counted: more than it is asked for."""
 HOPELESS = 1e3
-"""Where the last node is this much above the goal, no bound on the rest can meet it, and none is made."""
+"""Where the last node is this much above the goal, the rest is taken to be infinite: a bound would miss the goal."""
 VANISHED = 1e-200
-"""A characteristic function of this size or less is taken to be this size, and its error to be all of it."""
+"""Stands for a characteristic function of this size or less, whose logarithm may not exist. Its error term is at least
+1e-15 there (C7), so the difference does not matter."""
 LOST = 30.0
-"""A relative error of e^30 leaves nothing of a value: its size and its error are then bounded together, by 1."""
+"""A relative error of e^30 leaves nothing of a value. Its error is then bounded by size and error together (C11), and
+by 1, as |phi| <= 1; e^error itself would leave the floats."""
 MOST_DOUBT = 50.0
-"""Errors of log-moments are far below this, as those are 1e12 at the most: the cap keeps e^error a float."""
+"""Keeps e^error a float. Rounding of a log-moment of 1e12 is 1e-3 (C10), and quadrature is laid out for less. The one
+larger error is that of an end that was cut too near; it grows with the order, so that the order to the right has it
+too, and the aliases charge it there in full."""
 SOONER = 2.0 ** np.arange(-12, 0.5, 0.5)
 """Shares of the farthest reach at which the integrand is looked at for a guess."""
 

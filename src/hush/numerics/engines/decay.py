@@ -7,12 +7,14 @@ import math
 import numpy as np
 
 from hush.arrays import Array
-from hush.numerics.laws.law import Envelope
+from hush.numerics.laws.envelope import Envelope
 
 MOST_TERMS = 400_000
 """Terms that one octave may sum; where that is too few the bound is loose, not wrong."""
 NODES_PER_OCTAVE = 1.25
-"""The sum over the nodes of an octave against its integral: at most (y + step)/step of them, the step at most y/4."""
+"""Nodes of an octave, in units of y/step: at most (y + step)/step of them, and the step is at most y/4 (C3).
+
+The shortest block of a line has eight nodes, so that y is at least seven steps."""
 FIRST_JUMP = 0.75
 """Octaves begin at this share of one over the size of a jump: nearer to 0 a law that is nearly an atom is flat."""
 RESOLVED = 0.5
@@ -20,7 +22,7 @@ RESOLVED = 0.5
 OCTAVES = 60
 """Octaves that are summed at the most; beyond them |phi| <= 1 is enough: 2^-60 of the first is left."""
 ALMOST_ONE = 1 - 1e-16
-"""The largest share that may be taken off 1 and leave a logarithm: a larger one would only make the bound smaller."""
+"""The largest share that can be taken off 1 and leave a logarithm. A smaller share makes a larger bound."""
 UNDERFLOW = 1e-300
 """Stands for a bound that is 0: its logarithm must exist. It is above what it stands for, so it is safe."""
 Envelopes = list[tuple[Envelope, int]]
@@ -47,7 +49,7 @@ def tail_bound(envelopes: Envelopes, start: float, goal: float, stop: float = ma
 
 
 def _decay(envelopes: Envelopes, start: float) -> float:
-    """The same integral from atoms and total variation alone, octave by octave."""
+    """The same integral from atoms and total variation alone, octave by octave (C3c)."""
     y = start * _OCTAVES
     log_bound = sum(n * np.log(np.maximum(e.decay(y), UNDERFLOW)) for e, n in envelopes)
     return float((np.exp(log_bound) / (2 * y)).sum()) + 1 / float(2 * y[-1])

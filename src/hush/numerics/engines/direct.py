@@ -18,7 +18,7 @@ from hush.numerics.engines.loss_lattice import LatticeLaw, LossSource, discretis
 from hush.numerics.work import room, spend
 
 SUM_ROUNDING = 1e-10
-"""Relative error of sums of positive numbers: a hundred thousand of them, through a few convolutions."""
+"""Relative error of sums of positive numbers: 20,000 terms in each of twenty products, each rounded the worst way."""
 UNDERFLOWED = 1e-310
 """What products of masses that fell below the least float may have lost in all: room for 1e13 of them."""
 LEAST, LOG_LEAST = 1e-305, -700.0

@@ -20,27 +20,34 @@ from hush.numerics.rounding import UNIT
 from hush.numerics.work import room, spend
 
 SEEN, UNSEEN = 60.0, 1e-26
-"""Losses more than 60/tilt past epsilon have weights below e^-60 in all, which is what is charged for them."""
+"""Losses more than 60/tilt past epsilon are not summed (G10). Each weighs less than e^-60 = 0.9e-26, and the tilted
+masses sum to 1, so 1e-26 is charged."""
 LEAST_TILT = 1e-12
 """Stands for a tilt of 0, by which that reach is divided."""
 SMALLEST = 5e-324
-"""The least float stands for 0 where a logarithm is taken: it is above what it stands for."""
+"""The least float stands for 0 where a logarithm is taken. It is above 0, so upper bounds hold. To a lower bound it
+adds at most 5e-324 per point of the lattice: it can only matter for deltas below 1e-300."""
 UNDERFLOW = 1e-300
-"""Stands for a zero of a spectrum, or for a tilt of 0 by which is divided: both only enlarge what is charged."""
+"""Stands for a zero of a spectrum, where it is far below the noise that is charged (G7), and for a tilt of 0 by which
+is divided, where the width of the law is charged instead (G9)."""
 ALMOST_ALL = 1 - 1e-16
-"""The largest infinite mass whose complement has a logarithm."""
+"""The largest infinite mass whose complement has a logarithm; products answer for a certain one themselves."""
 TRANSFORM_FLOOR = 1e-3
-"""Added to the 2-norm of a law, per loss, for what the transform rounds where the law itself is small."""
+"""Added to the 2-norms, per loss, as room for the rounding of n log w (G7). That is n u |log w| |w|^n at each
+frequency, which the 2-norm of the laws covers already, as the sum of losses has a smaller one."""
 CHERNOFF = np.geomspace(0.5, 64, 10)
-"""Orders, in units of one over the deviation, at which the mass outside the window is bounded: any one holds."""
+"""Orders, in units of one over the deviation, at which the mass outside the window is bounded (G8). Each gives a valid
+bound; the least of them is charged."""
+MOST_GROWTH = 600.0
+"""An order that weighs a loss by more than e^600 is left out: thousands of such terms might not sum to a float."""
 MOST_TILT = 1e3
 """A tilt weighs the ends of the widest law by e^1000 apart at the most: beyond it all mass would be on one point."""
 NARROWEST = 1e-12
 """The width of a law that has one place only."""
 COARSE_POINTS = 4000
-"""Points of the lattice on which the deviation of the sum is estimated: it sets the window, which is charged for."""
+"""Points of the lattice on which the deviation of the sum is estimated. G8 charges what is outside the window."""
 DEVIATIONS, WIDTHS = 20, 3
-"""The window is 20 deviations and 3 widths of the widest law: what falls outside is bounded and charged."""
+"""The window is 20 deviations and 3 widths of the widest law; G8 charges what is outside."""
 
 
 def dot(a: Array, b: Array) -> float:
@@ -173,8 +180,8 @@ def _outside(tilted: Sequence[Slanted], half: float, step: float) -> float:
             log_moment = 0.0
             for p in tilted:
                 exponent = order * (p.losses - p.mean)
-                grown = dot(p.weight, np.exp(np.minimum(exponent, 600.0)))
-                log_moment += p.times * math.log(grown) if float(exponent.max()) < 600 else math.inf
+                grown = dot(p.weight, np.exp(np.minimum(exponent, MOST_GROWTH)))
+                log_moment += p.times * math.log(grown) if float(exponent.max()) < MOST_GROWTH else math.inf
             best = min(best, log_moment - abs(order) * half)
         total += math.exp(best)
     return total

@@ -24,19 +24,20 @@ TailFunction = Callable[[Array], Tails]
 FINER = 4.0
 """A lattice of the atoms' own is met exactly where it is at most so much finer than the step; else every k-th point."""
 LEFT_OF_ATOMS = 1e-9
-"""Lattice points stand this share of a step left of the atoms that they meet, so that rounding puts none below them."""
+"""Lattice points stand this share of a step left of the atoms that they meet, so that rounding puts no atom left of its
+point. Where an atom lies in its cell is charged (G6), so any share is valid."""
 BULK = 1e-3
-"""Mass below the lower end of the bulk: where the lattice is anchored does not matter for what is certified."""
+"""P-mass below the lower end of the bulk. It says where the lattice is anchored; any place is valid."""
 ATOMS_ROUNDING = 1e-12
-"""Relative error of a sum of atoms past the end of the lattice: thousands of roundings."""
+"""Relative error of a sum of atoms past the end of the lattice: room for 4,000 roundings of one unit."""
 UNKNOWN_RATIO = 690.0
 """Past this loss the Q-mass of a cell, e^-690 of its P-mass, may have underflowed: there is no lower bound from it."""
 NOTHING_LEFT = 1e-300
-"""A step that shrinks a mass to this leaves nothing of it."""
+"""A step that shrinks a mass to this share leaves nothing of it: the share is dropped, which is valid from below."""
 FARTHEST = 1e6
-"""Ends of a law are looked for up to this loss; what lies beyond is past the end of the lattice, as in `discretise`."""
+"""Ends of a law are looked for up to this loss; what lies beyond is charged as past the end of the lattice (G4, G5)."""
 MEETING = 2_000
-"""Atoms that a lattice is made to meet at the most, the heaviest: where the others fall is charged, as always."""
+"""Atoms that a lattice is made to meet at the most, the heaviest ones. Where the others fall is charged (G6)."""
 
 
 @dataclass(frozen=True, eq=False)

@@ -25,7 +25,7 @@ DEVIATION = 1.25
 ALMOST_ZERO = 1e-6
 """Order at which mean and spread of the law itself are taken: for searches only."""
 LEAST_SPREAD, LEAST_PERIOD = 1e-30, 1e-12
-"""Stand for a spread or a period of 0, by which a search divides."""
+"""Stand for a spread or a period of 0, by which the search divides."""
 MOMENT_ACCURACY = 40.0
 """Accuracy at which the cost of a moment is counted: more than it is asked for."""
 

@@ -9,7 +9,24 @@ from functools import lru_cache
 import numpy as np
 
 from hush.arrays import Array
-from hush.numerics.laws.law import MOST_CELLS, Cells, Nodes, cell_slack
+from hush.numerics.laws.envelope import MOST_CELLS, WIDEST_CELL, Cells, cell_slack
+from hush.numerics.laws.law import Nodes
+
+NODES = 32
+"""Nodes of a panel: with rho = 4 the rule is off by 4^-64 = e^-89 times the growth on the ellipse (C5)."""
+RHO = 4.0
+"""Parameter of the Bernstein ellipse on which the integrand is bounded (C5)."""
+REACH, HEIGHT = 2.125, 1.875
+"""The ellipse reaches (rho + 1/rho)/2 half-lengths from the middle along the axis, and (rho - 1/rho)/2 across (C5)."""
+ELLIPSE = math.log(64 / 15 / (1 - 1 / 16))
+"""log of the factor (64/15)/(1 - rho^-2) of the error (Trefethen 2013, Thm 19.3)."""
+LONGEST = 1.4
+"""Largest half-length of a panel: the height 1.875 * 1.4 = 2.6 of its ellipse is below pi, where there are zeros."""
+ROOM, LEAST_ROOM = 80.0, 20.0
+"""What the growth on the ellipse may take of the e^-89, so that the accuracy is left. It only sets the panels: the
+error that comes of them is computed and charged."""
+LARGEST_SUM = 600.0
+"""Exponents up to which e^x - 1 is taken as such; past it logarithms are added."""
 
 
 @dataclass(frozen=True)
@@ -29,9 +46,10 @@ class Exponentials:
         return log_two(self.above, base_loss), log_two(self.below, base_loss)
 
     def nodes(self, tilt: float, reach: float, accuracy: float) -> Nodes:
-        """Composite Gauss-Legendre; error by the Bernstein ellipse (Trefethen 2013, Thm 19.3) with rho = 4.
+        """Composite Gauss-Legendre; error by the Bernstein ellipse (Trefethen 2013, Thm 19.3).
 
-        On an ellipse around a panel of half-length r: overhang 1.125 r, height 1.875 r < pi.
+        Along the ellipse of a panel the log-density changes by less than 1.5 + 2c per unit of l, and across it
+        1-B+B e^l shrinks at most by the cosine of half its height (C5).
         """
         panels = self._panels(tilt, reach, accuracy)
         r = self.bound / panels
@@ -42,9 +60,9 @@ class Exponentials:
         loss = log_above - log_below
         log_density = self.log_height - base / 2 + log_above + tilt * loss
         log_weight = log_density + np.tile(log_gauss + math.log(r), panels)
-        height = 1.875 * r
-        growth = (1.125 + 1.0) * r * (1.5 + 2 * tilt) + height * reach - tilt * math.log(math.cos(height / 2))
-        log_error = math.log(64 / 15 / (1 - 1 / 16)) + growth - 2 * len(points) * math.log(4)
+        height = HEIGHT * r
+        growth = REACH * r * (1.5 + 2 * tilt) + height * reach - tilt * math.log(math.cos(height / 2))
+        log_error = ELLIPSE + growth - 2 * NODES * math.log(RHO)
         top, centre = float(log_weight.max()), self._log_density(middle, tilt)
         error = float(np.exp(centre - top).sum()) * r * math.exp(log_error) / float(np.exp(log_weight - top).sum())
         slope = logistic(self.above, base) - logistic(self.below, base)
@@ -52,16 +70,16 @@ class Exponentials:
         return Nodes(loss, log_weight, loss_error, error)
 
     def _panels(self, tilt: float, reach: float, accuracy: float) -> int:
-        half = min(self.bound, 1.4, max(80.0 - accuracy, 20.0) / (6.0 + 4.3 * abs(tilt) + 1.9 * reach))
+        half = min(self.bound, LONGEST, max(ROOM - accuracy, LEAST_ROOM) / (6.0 + 4.3 * abs(tilt) + 1.9 * reach))
         return max(1, math.ceil(self.bound / half))
 
     def cost(self, tilt: float, reach: float, accuracy: float) -> float:
-        return 32.0 * self._panels(tilt, reach, accuracy)
+        return NODES * self._panels(tilt, reach, accuracy)
 
     def cells(self, tilt: float, fineness: int) -> Cells:
         """Equal cells in l."""
         bend = (1 + 2 * tilt) / 4
-        count = min(math.ceil(2 * self.bound * fineness / min(0.04, 0.5 / math.sqrt(bend))), MOST_CELLS)
+        count = min(math.ceil(2 * self.bound * fineness / min(WIDEST_CELL, 0.5 / math.sqrt(bend))), MOST_CELLS)
         step = 2 * self.bound / count
         base = (np.arange(count) + 0.5) * step - self.bound
         loss = np.subtract(*self.parts(base))
@@ -104,8 +122,8 @@ def log_two(share: float, base: Array) -> Array:
         return np.zeros_like(base)
     if share == 1:
         return base
-    small = share * np.expm1(np.minimum(base, 600.0))
-    near = (small > -0.5) & (base < 600)
+    small = share * np.expm1(np.minimum(base, LARGEST_SUM))
+    near = (small > -0.5) & (base < LARGEST_SUM)
     return np.where(
         near, np.log1p(np.where(near, small, 0.0)), np.logaddexp(math.log1p(-share), math.log(share) + base)
     )
@@ -120,13 +138,13 @@ def logistic(share: float, base: Array) -> Array:
 
 @lru_cache(maxsize=1)
 def gauss() -> tuple[Array, Array]:
-    """Nodes and log-weights of 32 points, polished in extended precision: the library's weights lose four digits."""
-    x = np.polynomial.legendre.leggauss(32)[0].astype(np.longdouble)
+    """Nodes and log-weights of a panel, polished in extended precision: the library's weights lose four digits."""
+    x = np.polynomial.legendre.leggauss(NODES)[0].astype(np.longdouble)
     slope = x
     for _ in range(3):
         previous, value = np.ones_like(x), x
-        for n in range(2, 33):
+        for n in range(2, NODES + 1):
             previous, value = value, ((2 * n - 1) * x * value - (n - 1) * previous) / n
-        slope = 32 * (previous - x * value) / (1 - x * x)
+        slope = NODES * (previous - x * value) / (1 - x * x)
         x = x - value / slope
     return x.astype(float), np.log(2 / ((1 - x * x) * slope * slope)).astype(float)

@@ -8,14 +8,38 @@ from dataclasses import dataclass
 import numpy as np
 
 from hush.arrays import Array
-from hush.numerics.laws.exponentials import gauss, log_two, logistic
-from hush.numerics.laws.law import MOST_CELLS, Cells, Nodes, cell_slack
+from hush.numerics.laws.envelope import FLATTEST, MOST_CELLS, MOST_SCORE, Cells, cell_slack, cell_width
+from hush.numerics.laws.exponentials import (
+    ELLIPSE,
+    HEIGHT,
+    LEAST_ROOM,
+    LONGEST,
+    NODES,
+    REACH,
+    RHO,
+    ROOM,
+    gauss,
+    log_two,
+    logistic,
+)
+from hush.numerics.laws.law import NEGLIGIBLE, SPARE, Nodes
 from hush.numerics.work import room, spend
 
 BEYOND = 13.0
-"""How far past the last possible mode the half-line is laid out."""
+"""How far past the last possible mode the half-line is laid out. From there on the log-density has a slope below -13,
+so that what is beyond has less mass than the density at that place, which is charged."""
 WIDEST = 0.5
 """Largest half-length of a panel in standard deviations."""
+BELOW_CEILING = 20.0
+"""Panels are dropped by the bound on their density, not by its values: this much later than nodes. It is charged."""
+MOST_EXCESS = 300.0
+"""A density at the end that is e^300 times the heaviest node is no less of an error: nothing is certified then."""
+COARSE, MOST_COARSE = 4000, 1_000_000
+"""Points at which the density is looked at to see where cells matter: 4000, or two per deviation."""
+DEEP = 25.0
+"""Cells matter where the density is above e^-25 of its largest value; the mass outside is bounded and charged (C3b)."""
+OUTSIDE_ROUNDING = 1e-9
+"""Room for the rounding of the log of that mass, a sum of thousands of terms: some 1e-11."""
 
 
 @dataclass(frozen=True)
@@ -52,9 +76,9 @@ class HalfNormals:
     def _half(self, tilt: float, reach: float, accuracy: float) -> float:
         """Half-length of a panel: what 32 points on it can integrate to the accuracy, about."""
         power = abs(self._powers(tilt)[0])
-        room = max(80.0 - accuracy, 20.0)
+        room = max(ROOM - accuracy, LEAST_ROOM)
         return min(
-            WIDEST, 1.4 / self.distance, room / (12.0 + 2.2 * power * self.distance + 1.9 * reach * self.distance)
+            WIDEST, LONGEST / self.distance, room / (12.0 + 2.2 * power * self.distance + 1.9 * reach * self.distance)
         )
 
     def _panels(self, power: float, half: float) -> tuple[Array, Array]:
@@ -65,37 +89,37 @@ class HalfNormals:
         room(self._end(power) / (2 * half), 20)
         count = math.ceil(self._end(power) / (2 * half))
         middle = (2 * np.arange(count) + 1) * half
-        low, high = middle - 2.125 * half, middle + 2.125 * half
+        low, high = middle - REACH * half, middle + REACH * half
         # -u - d/2 and power d share, each at the end where it is larger or smaller
         share = [power * self.distance * logistic(self.rate, self.distance * end) for end in (low, high)]
         steepest = np.maximum(
             np.maximum(*share) - low - self.distance / 2, high + self.distance / 2 - np.minimum(*share)
         )
-        return middle, self._log_density(middle, power) + 2.125 * half * np.maximum(steepest, 0.0)
+        return middle, self._log_density(middle, power) + REACH * half * np.maximum(steepest, 0.0)
 
     def nodes(self, tilt: float, reach: float, accuracy: float) -> Nodes:
-        """Composite Gauss-Legendre; error by the Bernstein ellipse (Trefethen 2013, Thm 19.3) with rho = 4.
+        """Composite Gauss-Legendre; error by the Bernstein ellipse (Trefethen 2013, Thm 19.3), as in C5.
 
-        On an ellipse around a panel of half-length r, overhang 1.125 r and height v <= 1.875 r: |e^{-z^2/2}| grows by
+        On the ellipse of a panel of half-length r, of height v <= 1.875 r: |e^{-z^2/2}| grows by
         e^{v^2/2}, |arg(1 - q + q e^l)| <= d v, and |1 - q + q e^l| is at least its real-axis value times cos(d v/2).
         """
         power, sign = self._powers(tilt)
         r = self._half(tilt, reach, accuracy)
         middle, ceiling = self._panels(power, r)
         peak = float(ceiling.max())
-        keep = ceiling > peak - max(46.0, accuracy + 6) - 20
+        keep = ceiling > peak - max(NEGLIGIBLE, accuracy + SPARE) - BELOW_CEILING
         points, log_gauss = gauss()
         u = (middle[keep][:, None] + r * points).ravel()
         mixed = self._mixed(u)
         log_weight = self._log_density(u, power) + np.tile(log_gauss + math.log(r), int(keep.sum()))
-        height = 1.875 * r
+        height = HEIGHT * r
         growth = height * height / 2 + height * self.distance * (reach + 1)
         growth -= max(-power, 0.0) * math.log(math.cos(self.distance * height / 2))
-        log_error = math.log(64 / 15 / (1 - 1 / 16)) + growth - 2 * len(points) * math.log(4)
+        log_error = ELLIPSE + growth - 2 * NODES * math.log(RHO)
         top = float(log_weight.max())
         quadrature = float(np.exp(ceiling[keep] - top).sum()) * r * math.exp(log_error)
         left_out = float(np.exp(ceiling[~keep] - top).sum()) * 2 * r
-        left_out += math.exp(min(float(self._log_density(np.array([self._end(power)]), power)[0]) - top, 300.0))
+        left_out += math.exp(min(float(self._log_density(np.array([self._end(power)]), power)[0]) - top, MOST_EXCESS))
         error = (quadrature + left_out) / float(np.exp(log_weight - top).sum())
         slope = self.distance * logistic(self.rate, self.distance * u)
         return Nodes(sign * mixed, log_weight, 3 * mixed + 2 * slope * u, error)
@@ -109,15 +133,15 @@ class HalfNormals:
         power, sign = self._powers(tilt)
         bend = 1 + abs(power) * self.distance**2 / 4
         end = self._end(power)
-        coarse = np.linspace(0.0, end, min(max(4000, math.ceil(2 * end)), 1_000_000) + 1)
+        coarse = np.linspace(0.0, end, min(max(COARSE, math.ceil(2 * end)), MOST_COARSE) + 1)
         spend(5 * len(coarse))
         density = self._log_density(coarse, power)
-        inside = np.flatnonzero(density > density.max() - 25)
+        inside = np.flatnonzero(density > density.max() - DEEP)
         if not len(inside):
             raise FloatingPointError("the tilted density is so large that floats do not tell where it falls")
         first, last = max(inside[0] - 1, 0), min(inside[-1] + 1, len(coarse) - 1)
         low, high = float(coarse[first]), float(coarse[last])
-        step = max(min(0.04, 0.3 / math.sqrt(bend)) / fineness, (high - low) / MOST_CELLS)
+        step = max(cell_width(bend) / fineness, (high - low) / MOST_CELLS)
         count = math.ceil((high - low) / step)
         step = float((high - low) / count)
         u = low + (np.arange(count) + 0.5) * step
@@ -126,17 +150,17 @@ class HalfNormals:
         slope, steepness = self.distance * share, self._steepness(u, power)
         sides = [np.abs(self._mixed(u + side) - mixed) for side in (step / 2, -step / 2)]
         slack = cell_slack(np.abs(steepness) * step / 2, bend * step * step / 8)
-        score = np.abs(steepness - self.distance * (1 - share)) / np.maximum(slope, 1e-150)
+        score = np.abs(steepness - self.distance * (1 - share)) / np.maximum(slope, FLATTEST)
         half_width = np.maximum(*sides)
         for edge in (0, -1):  # the density jumps where cells were left out
-            score[edge] += 0.5 / max(float(half_width[edge]), 1e-150)
+            score[edge] += 0.5 / max(float(half_width[edge]), FLATTEST)
         at_end = float(self._log_density(np.zeros(1), power)[0]) - math.log(self.distance * self.rate)
         return Cells(
             sign * mixed,
             self._log_density(u, power) + math.log(step),
             half_width,
             slack,
-            np.minimum(score, 1e100),
+            np.minimum(score, MOST_SCORE),
             at_end,
             self._log_outside(coarse, density, power, slice(first, last)),
         )
@@ -151,7 +175,7 @@ class HalfNormals:
         ceiling = np.maximum(log_density[:-1], log_density[1:]) + turn
         ceiling[kept] = -math.inf
         cells = float(np.logaddexp.reduce(ceiling)) + math.log(step)
-        return float(np.logaddexp(cells, log_density[-1])) + 1e-9
+        return float(np.logaddexp(cells, log_density[-1])) + OUTSIDE_ROUNDING
 
     def without_tail(self, log_mass: float) -> tuple[HalfNormals, float]:  # noqa: ARG002
         """Nothing is left out: the tail is that of the normal, and its moments are sums over few panels."""

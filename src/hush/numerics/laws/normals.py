@@ -5,23 +5,60 @@ from __future__ import annotations
 import math
 from dataclasses import dataclass, replace
 from functools import cached_property
-from itertools import pairwise
 
 import numpy as np
 from scipy import special
 
 from hush.arrays import Array
-from hush.numerics.laws.law import FARTHEST, MOST_CELLS, NEGLIGIBLE, Cells, Nodes, cell_slack
+from hush.numerics.laws.envelope import FLATTEST, MOST_CELLS, MOST_SCORE, Cells, cell_slack, cell_width
+from hush.numerics.laws.law import FARTHEST, NEGLIGIBLE, SPARE, Nodes
+from hush.numerics.laws.normal_mixture import Mixture, crossings, log_mixture, posterior, width
 from hush.numerics.work import remembered, room, spend
+
+DEEP = 38.0
+"""Cells lighter than e^-38 of the heaviest are left out; their mass is charged (C3b)."""
+LOST_FACTOR = 4
+"""The mass left out is charged as four times the number of all cells times the heaviest that was left out: room for
+cells that are heavier than their middle says, and for what lies past the last one."""
+FAR = 12.0
+"""Past the outermost centres (1+c)a - cb the tilted log-density falls like -t^2/2: beyond 12 it has lost e^-72 (C6).
+
+Half-widths d of the strip of the trapezoid rule are tried up to the same 12: wider ones grow by e^{d^2/2} (C4)."""
+INSIDE_STRIP = 0.98
+"""Share of pi/w up to which the strip may reach: A and B have no zero nearer to the axis than pi/w (C4)."""
+TWICE = math.log(4)
+"""The step is chosen for 4 N e^{-2 pi d/h}: above the bound 2 N/(e^{2 pi d/h} - 1) wherever e^{2 pi d/h} > 2 (C4)."""
+WIDTHS = np.array([0.02, 0.05, 0.1, 0.2, 0.3, 0.4, 0.5, 0.6, 0.7, 0.8, 0.9, 1.0])
+"""Shares of the widest strip that are tried; each is valid, the one with the largest step is taken."""
+DROPPED = 8
+"""Factor of the mass of dropped nodes (C6): room for a node nearest to the peak that weighs an eighth of the peak."""
+MOST_EXCESS = 100.0
+"""A density at the end that is e^100 times the heaviest node is no less of an error: nothing is certified then."""
+TAIL_ROUNDING, LEAST_MISSING = 1e-9, 1e-300
+"""Room for the rounding of the mass past an end: log_ndtr is off by a few units of numbers below 1e5, and the least
+mass stands for one that underflowed."""
+ENDS = 400
+"""Ends that are tried; the mass past the one that is taken is charged, so any number will do."""
+SPACING, WIDE = 0.25, 120.0
+"""The tilted density is scanned every quarter of a deviation, where its range is at most 120; else near its modes. That
+every mode is found rests on practice (error-budget.md, at the end)."""
+NARROW, NARROW_REACH = 1.0, 30.0
+"""A crossing of components narrower than a deviation is scanned on its own scale, 30 of its widths to either side."""
+FEW_POINTS, MOST_POINTS = 2000, 50_000
+"""Points of a sweep, which serves searches only: up to 2000 are laid on one range, and never more than 50,000."""
+ALL_INTEGERS = 40.0
+"""Discrete noise is summed up to 40 deviations: e^-800 is left out of a sum that is at least 1."""
+_NEAR = np.linspace(-FAR, FAR, 97)
+_FINE = np.linspace(-NARROW_REACH, NARROW_REACH, 301)
 
 
 @dataclass(frozen=True)
 class Normals:
     """Loss of two mixtures of unit normals: P = sum_j w_j N(a_j, 1) against Q = sum_k v_k N(b_k, 1)."""
 
-    above: tuple[tuple[float, float], ...]
+    above: Mixture
     """(shift, weight) of the components of P."""
-    below: tuple[tuple[float, float], ...]
+    below: Mixture
     """(shift, weight) of the components of Q."""
     spacing: float | None = None
     """For the discrete Gaussian: only multiples of this are taken (shifts among them), mass in proportion."""
@@ -33,25 +70,26 @@ class Normals:
         if self.spacing or min(a for a, _ in self.above) < max(b for b, _ in self.below):
             return self, 0.0
         deepest = math.sqrt(max(-2 * log_mass, 1.0))
-        ends = np.linspace(0.0, deepest, 400)[:, None] + max(a for a, _ in self.above)
+        ends = np.linspace(0.0, deepest, ENDS)[:, None] + max(a for a, _ in self.above)
         shifts, weights = (np.array(column) for column in zip(*self.above, strict=True))
         beyond = special.log_ndtr(shifts - ends) + np.log(weights)
         mass = np.logaddexp.reduce(beyond, axis=1)
         enough = int(np.argmax(mass <= log_mass))
-        return replace(self, end=float(ends[enough, 0])), float(np.exp(mass[enough])) * (1 + 1e-9) + 1e-300
+        missing = float(np.exp(mass[enough])) * (1 + TAIL_ROUNDING) + LEAST_MISSING
+        return replace(self, end=float(ends[enough, 0])), missing
 
     def loss(self, x: Array) -> Array:
         """log dP/dQ at x, accurate where it is small and where it is large."""
-        return _log_mixture(self.above, x) - _log_mixture(self.below, x)
+        return log_mixture(self.above, x) - log_mixture(self.below, x)
 
     def log_mass(self, x: Array) -> Array:
         """log of the P-mass of each point x of discrete noise."""
-        return _log_mixture(self.above, x) - 0.5 * x * x + self._log_unit(1.0)
+        return log_mixture(self.above, x) - 0.5 * x * x + self._log_unit(1.0)
 
     def loss_slopes(self, x: Array) -> tuple[Array, Array, Array]:
         """First and second derivative of the loss, and the mean shift under P given x."""
-        mean_above, variance_above = _posterior(self.above, x)
-        mean_below, variance_below = _posterior(self.below, x)
+        mean_above, variance_above = posterior(self.above, x)
+        mean_below, variance_below = posterior(self.below, x)
         return mean_above - mean_below, variance_above - variance_below, mean_above
 
     def nodes(self, tilt: float, reach: float, accuracy: float) -> Nodes:
@@ -63,11 +101,11 @@ class Normals:
         regions, peak = self._support(tilt)
         step = self.spacing or self._step(tilt, reach, accuracy)
         x = self._lattice(regions, step)
-        log_above, log_below = _log_mixture(self.above, x), _log_mixture(self.below, x)
+        log_above, log_below = log_mixture(self.above, x), log_mixture(self.below, x)
         loss = log_above - log_below
         log_base = -0.5 * x * x + log_above
         log_weight = log_base + tilt * loss
-        drop = max(NEGLIGIBLE, accuracy + 6)
+        drop = max(NEGLIGIBLE, accuracy + SPARE)
         peak = float(log_weight.max()) if self.spacing else peak
         keep = (log_weight > peak - drop) | (log_base > log_base.max() - drop)
         x, loss, log_weight = x[keep], loss[keep], log_weight[keep] + self._log_unit(step)
@@ -75,7 +113,7 @@ class Normals:
         loss_error = 3 * np.abs(loss) + 2 * np.abs(slope) * (np.abs(x) + self._largest)
         span = regions[-1][1] - regions[0][0]
         error = 0.0 if self.spacing else math.exp(-accuracy)
-        error += 8 * (span + 1) * math.exp(-drop) / min(1.0, step)
+        error += DROPPED * (span + 1) * math.exp(-drop) / min(1.0, step)
         if self.end < math.inf:
             error += self._end_error(tilt, accuracy, log_weight)
         return Nodes(loss, log_weight, loss_error, error)
@@ -84,40 +122,40 @@ class Normals:
         """Error of the trapezoid rule from the end, relative to the whole: by the vertical edges of the strip there.
 
         Half a step past a node the kernel 1/(e^{2 pi |v|/h} + 1) is below e^{-2 pi |v|/h}, and the integrand grows
-        at most like e^{(2 pi/h - accuracy/d) v}: two edges make 2 d/accuracy times the density, d <= 12.
+        at most like e^{(2 pi/h - accuracy/d) v}: two edges make 2 d/accuracy times the density, d <= FAR.
         """
         x = np.array([self.end])
-        log_above = float(_log_mixture(self.above, x)[0])
-        log_density = (1 + tilt) * log_above - tilt * float(_log_mixture(self.below, x)[0]) - 0.5 * self.end**2
+        log_above = float(log_mixture(self.above, x)[0])
+        log_density = (1 + tilt) * log_above - tilt * float(log_mixture(self.below, x)[0]) - 0.5 * self.end**2
         top = float(log_weight.max())
-        return 24 / accuracy * math.exp(min(log_density - top, 100.0)) / float(np.exp(log_weight - top).sum())
+        at_end = math.exp(min(log_density - top, MOST_EXCESS))
+        return 2 * FAR / accuracy * at_end / float(np.exp(log_weight - top).sum())
 
     def cells(self, tilt: float, fineness: int) -> Cells:
         """Equal cells in x; on each the loss is monotone and the log-density linear up to its second derivative."""
         if self.spacing:
             return self._points(tilt)
         regions, peak = self._support(tilt)
-        bend = 1 + ((1 + tilt) * _width(self.above) ** 2 + tilt * _width(self.below) ** 2) / 4
+        bend = 1 + ((1 + tilt) * width(self.above) ** 2 + tilt * width(self.below) ** 2) / 4
         span = sum(high - low for low, high in regions)
-        step = max(min(0.04, 0.3 / math.sqrt(bend)) / fineness, span / MOST_CELLS)
+        step = max(cell_width(bend) / fineness, span / MOST_CELLS)
         x = self._lattice(regions, step)
-        log_above, log_below = _log_mixture(self.above, x), _log_mixture(self.below, x)
+        log_above, log_below = log_mixture(self.above, x), log_mixture(self.below, x)
         loss = log_above - log_below
         log_weight = -0.5 * x * x + log_above + tilt * loss
         keep = log_weight > min(peak, float(log_weight.max())) - DEEP
         log_weight = log_weight + math.log(step / math.sqrt(2 * math.pi))
-        lost = math.log(4 * len(x)) + float(log_weight[~keep].max(initial=-math.inf))
+        lost = math.log(LOST_FACTOR * len(x)) + float(log_weight[~keep].max(initial=-math.inf))
         edge = np.diff(keep, prepend=False) | np.diff(keep, append=False)
         x, loss, log_weight, edge = x[keep], loss[keep], log_weight[keep], edge[keep]
         slope, curvature, mean = self.loss_slopes(x)
         steepness = -x + mean + tilt * slope
         slack = cell_slack(np.abs(steepness) * step / 2, bend * step * step / 8)
-        steep = np.maximum(np.abs(slope), 1e-150)
+        steep = np.maximum(np.abs(slope), FLATTEST)
         half_width = np.maximum(np.abs(self.loss(x + step / 2) - loss), np.abs(loss - self.loss(x - step / 2)))
-        score = np.minimum(np.abs(steepness - curvature / np.where(slope < 0, -steep, steep)), 1e100) / steep
-        score += np.where(
-            edge, 0.5 / np.maximum(half_width, 1e-150), 0.0
-        )  # the density jumps where cells were left out
+        score = np.minimum(np.abs(steepness - curvature / np.where(slope < 0, -steep, steep)), MOST_SCORE) / steep
+        # the density jumps where cells were left out: by one over the width, in units of the mass of the cell beside
+        score += np.where(edge, 0.5 / np.maximum(half_width, FLATTEST), 0.0)
         return Cells(loss, log_weight, half_width, slack, score, lost=lost)
 
     def _lattice(self, regions: list[tuple[float, float]], step: float) -> Array:
@@ -138,8 +176,8 @@ class Normals:
             nodes.log_weight,
             still,
             still,
-            np.full(len(still), 1e300),
-            lost=math.log(4 * len(still)) + float(nodes.log_weight.max()) - NEGLIGIBLE,
+            np.full(len(still), 1e300),  # never used: a point has no width
+            lost=math.log(LOST_FACTOR * len(still)) + float(nodes.log_weight.max()) - NEGLIGIBLE,
         )
 
     @property
@@ -157,13 +195,13 @@ class Normals:
         low, high = min(a for a, _ in ends), max(b for _, b in ends)
         step = self.spacing or self._step(float(tilts.max()), 0.0, accuracy)
         regions = [(low, high)]
-        if high - low > 2000 * step:
+        if high - low > FEW_POINTS * step:
             regions = _merged([r for tilt in [0.0, *tilts.tolist()] for r in self._intervals(tilt)[0]])
-            fewer = max(1.0, sum(b - a for a, b in regions) / step / 50_000)
+            fewer = max(1.0, sum(b - a for a, b in regions) / step / MOST_POINTS)
             step *= math.ceil(fewer) if self.spacing else fewer
         x = self._lattice(regions, step)
         spend(4 * len(x) * len(self.above + self.below))
-        log_above, log_below = _log_mixture(self.above, x), _log_mixture(self.below, x)
+        log_above, log_below = log_mixture(self.above, x), log_mixture(self.below, x)
         return log_above - log_below, log_above - 0.5 * x * x + self._log_unit(1.0) + math.log(step / self._unit)
 
     def cost(self, tilt: float, reach: float, accuracy: float) -> float:
@@ -176,13 +214,13 @@ class Normals:
 
     def _step(self, tilt: float, reach: float, accuracy: float) -> float:
         spread = max(abs(a - b) for a, _ in self.above for b, _ in self.below)
-        wide = max(_width(self.above), _width(self.below))
-        limit = min(12.0, 0.98 * math.pi / wide) if wide > 0 else 12.0
-        d = limit * _FRACTIONS
+        wide = max(width(self.above), width(self.below))
+        limit = min(FAR, INSIDE_STRIP * math.pi / wide) if wide > 0 else FAR
+        d = limit * WIDTHS
         growth = d * d / 2 + reach * spread * d
-        if _width(self.below) > 0:
-            growth = growth - max(tilt, 0.0) * np.log(np.cos(_width(self.below) * d / 2))
-        return float(np.max(2 * math.pi * d / (accuracy + math.log(4) + growth)))
+        if width(self.below) > 0:
+            growth = growth - max(tilt, 0.0) * np.log(np.cos(width(self.below) * d / 2))
+        return float(np.max(2 * math.pi * d / (accuracy + TWICE + growth)))
 
     def _support(self, tilt: float) -> tuple[list[tuple[float, float]], float]:
         """Intervals outside of which the tilted density is negligible, and its peak (log-scale).
@@ -208,12 +246,13 @@ class Normals:
     def _scan(self, tilt: float) -> tuple[list[tuple[float, float]], float]:
         """Evaluate the tilted density near all places where it can have a mode."""
         centres = sorted({(1 + tilt) * a - tilt * b for a, _ in self.above for b, _ in self.below})
-        low, high = min(centres[0], self.end) - 12, min(centres[-1] + 12, self.end)
-        narrow = [(p, w) for p, w in self._crossings if low - 30 * w < p < high + 30 * w and w < 1]
-        if high - low <= 120 and not narrow:
-            x = np.minimum(np.arange(low, high + 0.25, 0.25), self.end)
+        low, high = min(centres[0], self.end) - FAR, min(centres[-1] + FAR, self.end)
+        reach = NARROW_REACH
+        narrow = [(p, w) for p, w in self._crossings if low - reach * w < p < high + reach * w and w < NARROW]
+        if high - low <= WIDE and not narrow:
+            x = np.minimum(np.arange(low, high + SPACING, SPACING), self.end)
         else:
-            scan = [np.arange(low, high + 0.25, 0.25)] if high - low <= 120 else []
+            scan = [np.arange(low, high + SPACING, SPACING)] if high - low <= WIDE else []
             if not scan:
                 scan.extend(c + _NEAR for c in centres)
                 scan.extend(p + _NEAR for p, _ in self._crossings if low < p < high)
@@ -225,7 +264,7 @@ class Normals:
         if not len(x):
             raise FloatingPointError("floats so far out are farther apart than the places to look at")
         spend(4 * len(x) * len(self.above + self.below))
-        density = (1 + tilt) * _log_mixture(self.above, x) - tilt * _log_mixture(self.below, x) - 0.5 * x * x
+        density = (1 + tilt) * log_mixture(self.above, x) - tilt * log_mixture(self.below, x) - 0.5 * x * x
         peak = float(density.max())
         inside = (density > peak - FARTHEST).nonzero()[0]
         if not len(inside):
@@ -253,13 +292,7 @@ class Normals:
 
     @cached_property
     def _crossings(self) -> list[tuple[float, float]]:
-        return [*_crossings(self.above), *_crossings(self.below)]
-
-
-DEEP = 38.0
-"""Cells lighter than exp(-38) of the heaviest are left out; their mass is charged."""
-_NEAR = np.linspace(-12, 12, 97)
-_FINE = np.linspace(-30, 30, 301)
+        return [*crossings(self.above), *crossings(self.below)]
 
 
 def _merged(intervals: list[tuple[float, float]]) -> list[tuple[float, float]]:
@@ -273,60 +306,9 @@ def _merged(intervals: list[tuple[float, float]]) -> list[tuple[float, float]]:
     return union
 
 
-_FRACTIONS = np.array([0.02, 0.05, 0.1, 0.2, 0.3, 0.4, 0.5, 0.6, 0.7, 0.8, 0.9, 1.0])
-
-
-def _width(mixture: tuple[tuple[float, float], ...]) -> float:
-    shifts = [a for a, _ in mixture]
-    return max(shifts) - min(shifts)
-
-
-def _crossings(mixture: tuple[tuple[float, float], ...]) -> list[tuple[float, float]]:
-    """Where neighbouring components weigh the same, and the width of the transition there."""
-    ordered = sorted(mixture)
-    return [((a + b) / 2 + (math.log(w) - math.log(v)) / (b - a), 1 / (b - a)) for (a, w), (b, v) in pairwise(ordered)]
-
-
-def _log_mixture(mixture: tuple[tuple[float, float], ...], x: Array) -> Array:
-    """log sum_j w_j exp(a_j x - a_j^2/2) with small relative error near 0 and no overflow."""
-    if len(mixture) == 1:
-        shift = mixture[0][0]
-        return shift * (x - shift / 2) if shift else np.zeros_like(x)
-    exponents = [(a * (x - a / 2), w) for a, w in mixture]
-    top = exponents[0][0]
-    for e, _ in exponents[1:]:
-        top = np.maximum(top, e)
-    if np.max(top, initial=0.0) < 600:
-        total = np.zeros_like(x)
-        for e, w in exponents:
-            total += w * np.expm1(e)
-        near = total > -0.5
-        if near.all():
-            return np.log1p(total)
-    else:
-        near = np.zeros(x.shape, dtype=bool)
-        total = near
-    scaled = np.zeros_like(x)
-    for e, w in exponents:
-        scaled += w * np.exp(e - top)
-    return np.where(near, np.log1p(np.where(near, total, 0.0)), top + np.log(scaled))
-
-
-def _posterior(mixture: tuple[tuple[float, float], ...], x: Array) -> tuple[Array, Array]:
-    """Mean and variance of the component's shift given x."""
-    if len(mixture) == 1:
-        return np.full_like(x, mixture[0][0]), np.zeros_like(x)
-    exponents = np.array([a * (x - a / 2) + math.log(w) for a, w in mixture])
-    share = np.exp(exponents - exponents.max(axis=0))
-    share /= share.sum(axis=0)
-    shifts = np.array([a for a, _ in mixture])
-    mean = shifts @ share
-    return mean, np.einsum("jk,jk->k", (shifts[:, None] - mean) ** 2, share)
-
-
 @remembered(64)
 def _log_unit_mass(spacing: float) -> float:
     """-log of the sum of exp(-x^2/2) over the multiples x of the spacing."""
-    room(80 / spacing, 2)
-    count = math.ceil(40 / spacing)
+    room(2 * ALL_INTEGERS / spacing, 2)
+    count = math.ceil(ALL_INTEGERS / spacing)
     return -math.log(float(np.exp(-0.5 * (spacing * np.arange(-count, count + 1)) ** 2).sum()))

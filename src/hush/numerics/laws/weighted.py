@@ -6,7 +6,8 @@ import math
 from dataclasses import dataclass, replace
 
 from hush.arrays import Array
-from hush.numerics.laws.law import Cells, Nodes, Piece
+from hush.numerics.laws.envelope import Cells
+from hush.numerics.laws.law import Nodes, Piece
 
 
 @dataclass(frozen=True)

@@ -17,6 +17,23 @@ HIGHEST = 3e5
 """Largest order of the bounds for small spreads; the work grows with it."""
 LARGEST_WHOLE = 256
 """Whole orders that are computed; the work grows with the square."""
+NEAR_ONE = 30.0
+"""Up to here log(e^x - 1) is taken as such; past it e^-x is below rounding."""
+SMALL_TOTAL = 15.0
+"""Orders up to 15 deviations of log S: the bound is asked no farther."""
+PRODUCT_ROUNDING = 1e-7
+"""Relative room for rounding: logs of binomial terms below 1e7 are off by 1e-9 each, and up to 3e5 are added."""
+WIDEST_STRIP, STRIP = 1.2, 2.0
+"""Half-width d of the strip, below pi/2, and about 2/sqrt(b), where cos(d)^-b is e^2: any d < pi/2 is valid."""
+DIGITS = 40.0
+"""-log of the error that the step is chosen for; the error itself is computed and charged."""
+TRAPEZOID = 3.0
+"""Above 2/(1 - e^{-2 pi d/h}), the factor of the trapezoid error, as that exponent is at least 40."""
+CUT, CUT_ROUNDING = 50.0, 1e-18
+"""The sum ends where its terms are e^-50 of the largest. Past it they fall like e^{-e^s} on the right and like e^{bs}
+on the left, so that what is left out is below 1e-18 of the sum."""
+BLOCK = 24
+"""Terms that are added at once."""
 
 
 @remembered(64)
@@ -32,7 +49,8 @@ def log_whole_moments(law: LognormalMean, largest: int = LARGEST_WHOLE) -> Array
     k = np.arange(largest + 1)
     growth = law.spread**2 * k * (k - 1.0) / 2
     with np.errstate(divide="ignore"):
-        single = np.where(growth < 30, np.log(np.expm1(np.minimum(growth, 30.0))), growth + np.log1p(-np.exp(-growth)))
+        near = np.log(np.expm1(np.minimum(growth, NEAR_ONE)))
+        single = np.where(growth < NEAR_ONE, near, growth + np.log1p(-np.exp(-growth)))
     single = single - special.gammaln(k + 1)
     done, excess, power, square = 0, np.full(largest + 1, -math.inf), 1, single
     left = law.count
@@ -60,16 +78,16 @@ def high_moments(law: LognormalMean, orders: int = 32) -> tuple[Array, Array]:
     True
     """
     total = law.spread / math.sqrt(law.count)
-    largest = min(15 / total, HIGHEST)
+    largest = min(SMALL_TOTAL / total, HIGHEST)
     k = np.unique(np.geomspace(2, max(largest, 3.0), orders).astype(int))
     found = []
     for order in k.tolist():
         spend(30 * order)
         b = np.arange(2.0, order + 1)
         growth = law.spread**2 * b * (b - 1) / 2
-        log_growth = np.where(growth < 30, np.log(np.expm1(np.minimum(growth, 30.0))), growth)
+        log_growth = np.where(growth < NEAR_ONE, np.log(np.expm1(np.minimum(growth, NEAR_ONE))), growth)
         excess = float(np.logaddexp.reduce(log_pmf(np.array(float(order)), 1 / law.count, b) + log_growth))
-        found.append(law.count * float(np.logaddexp(0.0, excess)) * (1 + 1e-7))
+        found.append(law.count * float(np.logaddexp(0.0, excess)) * (1 + PRODUCT_ROUNDING))
     return k, np.array(found)
 
 
@@ -119,20 +137,20 @@ def log_negative_moment(law: LognormalMean, order: float) -> tuple[float, float]
     >>> low <= 0.016641389213140188 <= high < low + 1e-12
     True
     """
-    room = min(1.2, 2.0 / math.sqrt(order))
-    step = 2 * math.pi * room / (40 - order * math.log(math.cos(room)))
+    room = min(WIDEST_STRIP, STRIP / math.sqrt(order))
+    step = 2 * math.pi * room / (DIGITS - order * math.log(math.cos(room)))
     terms, errors, ends = np.empty(0), np.empty(0), (math.log(order), math.log(order) - step)
     for start, sign in zip(ends, (1, -1), strict=True):
         while True:
-            s = start + sign * step * np.arange(24)
+            s = start + sign * step * np.arange(BLOCK)
             value, error = law.log_laplace(np.exp(s))
             terms, errors = np.append(terms, order * s + value - np.exp(s)), np.append(errors, error)
             start = float(s[-1]) + sign * step
-            if terms[-1] < terms.max() - 50 - (0 if sign > 0 else max(-math.log(order), 0.0)):
+            if terms[-1] < terms.max() - CUT - (0 if sign > 0 else max(-math.log(order), 0.0)):
                 break
     top = float(terms.max())
     total = top + math.log(float(np.exp(terms - top).sum()) * step)
-    slack = 3 * math.cos(room) ** -order * math.exp(-2 * math.pi * room / step) + 1e-18
+    slack = TRAPEZOID * math.cos(room) ** -order * math.exp(-2 * math.pi * room / step) + CUT_ROUNDING
     weight = np.exp(terms - top)
     slack += float(weight @ (errors + 8 * UNIT * (2 + np.abs(terms)))) / float(weight.sum())
     value = total - float(special.gammaln(order))

@@ -30,7 +30,43 @@ ROOM = 0.5
 LEANS = (0.6, 0.3, 0.0)
 """How far the ray turns to the left of the vertical, in the order in which they are tried."""
 BEND = 0.45
-"""The same for the parabola."""
+"""Half-width of the strip of the parabola: 1 + ip has its zero at p = i, twice as far."""
+BELL_GROWTH, SPARE_DIGITS = 0.7, 4.0
+"""Growth of the bell on the edges of its strip, per unit of its mass, and digits to spare. They only set the step: both
+edges are summed and charged (U1)."""
+BELL_REACH = 7.5, 0.5
+"""How far the parabola is followed: 7.5 deviations of the bell and 0.5 more. Its last terms are charged twice (U2)."""
+OWN_SADDLE = 1.3
+"""Below this a x2 the saddle is not well apart from the other one, and the jump has no bound."""
+ITERATIONS, FIRST_SADDLE = 200, 40.0
+"""Of the fixed point for the saddle, which contracts by 1/(a x) < 1/1.3. A saddle that is a little off moves the
+parabola, which is as valid: its edges are computed."""
+EDGE_SUM = 1.5
+"""Integrals of |f| over the edges of a strip are sums at the same nodes, times 1.5: room for what lies between (U1)."""
+ENDS = 4
+"""Times the last terms of a sum, which fall from there on, are charged for what lies beyond (U2)."""
+UNKNOWN, LEAST_LEFT = 1e90, 1e-200
+"""A sum whose error is as large as itself is known to a relative error of 1e290 at the most: to nothing."""
+LARGEST = 700.0
+"""Cap on exponents of errors, which are far beyond use at e^700."""
+MOST_ERROR = 1e290
+"""Cap on the error of a call, which keeps its sums floats."""
+LARGE, SMALL = 600.0, 50.0
+"""Caps on logs of ratios. On the cut a jump is at most 2 |phi|; on an edge of the strip e^50 is an error beyond use."""
+FIRST_ORDER = 40.0
+"""Below e^-40/t the loss 1 - (1 - ratio)^t is t ratio, to the last digit."""
+SPILL = 1.5
+"""Room for the second order in the effect of an error of the ratio."""
+RATIO_ROUNDING = 1e-16
+"""Rounding of the log of the loss, beside that of its terms."""
+HALF_KNOWN = 0.5
+"""Errors of a log from which a place is not asked: it is known to no digit."""
+FARTHEST_RAY, FARTHEST_CUT = 9.0, 30.0
+"""How far the two sums may run, in units of v: y = e^{v - e^-v}."""
+GOOD = 1e-9
+"""The first ray with so small a relative error is taken."""
+NO_BOUND = 1e4
+"""A logarithm that stands for no bound."""
 
 
 def log_jump(law: LognormalMean, rho: Array) -> tuple[Array, Array]:
@@ -46,9 +82,9 @@ def log_jump(law: LognormalMean, rho: Array) -> tuple[Array, Array]:
     a = law.spread
     saddle = _saddle(a, np.abs(rho))
     mass = saddle / a
-    growth = float((0.7 * mass).max())
-    step = 2 * math.pi * BEND / (DIGITS + 4 + growth)
-    reach = 7.5 / math.sqrt(max(float(mass.min()), 0.5)) + 0.5
+    growth = float((BELL_GROWTH * mass).max())
+    step = 2 * math.pi * BEND / (DIGITS + SPARE_DIGITS + growth)
+    reach = BELL_REACH[0] / math.sqrt(max(float(mass.min()), 0.5)) + BELL_REACH[1]
     p = step * np.arange(-math.ceil(reach / step), math.ceil(reach / step) + 1)
     spend(50 * len(p) * len(rho))
     terms, exponents = _bell(a, rho, saddle, p + 0j)
@@ -58,18 +94,18 @@ def log_jump(law: LognormalMean, rho: Array) -> tuple[Array, Array]:
     size = (np.abs(scaled) * (8 + 2 * np.abs(exponents))).sum(axis=1) * step * UNIT
     for line in (-1j * BEND, 1j * BEND):
         edge, exponent = _bell(a, rho, saddle, p + line)
-        heights = np.abs(edge) * np.exp(np.minimum(np.real(exponent) - top[:, None], 600.0))
-        size += 1.5 * step * heights.sum(axis=1) * math.exp(-2 * math.pi * BEND / step)
+        heights = np.abs(edge) * np.exp(np.minimum(np.real(exponent) - top[:, None], LARGE))
+        size += EDGE_SUM * step * heights.sum(axis=1) * math.exp(-2 * math.pi * BEND / step)
         size += 2 * heights[:, [0, -1]].max(axis=1)
     size += 2 * np.abs(scaled[:, [0, -1]]).max(axis=1)
-    relative = np.minimum(size, 1e90) / np.maximum(np.abs(total) - size, 1e-200)
-    return np.log(-1j * total) + top, np.where(saddle * a > 1.3, relative, 1e90)
+    relative = np.minimum(size, UNKNOWN) / np.maximum(np.abs(total) - size, LEAST_LEFT)
+    return np.log(-1j * total) + top, np.where(saddle * a > OWN_SADDLE, relative, UNKNOWN)
 
 
 def _saddle(a: float, rho: Array) -> Array:
     """The larger x with rho a e^{ax - a^2/2} = x."""
-    x = np.full(len(rho), 40.0 / a)
-    for _ in range(200):
+    x = np.full(len(rho), FIRST_SADDLE / a)
+    for _ in range(ITERATIONS):
         x = (np.log(np.maximum(x, 1.0 / a)) - np.log(a * rho) + a * a / 2) / a
     return x
 
@@ -119,14 +155,16 @@ def _falling(law: LognormalMean, s: float, v: Array) -> TailNodes:
     jump, blur = log_jump(law, rho)
     # jump is the log of i(phi+ - phi-), and phi+ = e^{value/t + rho}
     log_ratio = jump - value / law.count - rho - 0.5j * math.pi
-    ratio = np.exp(np.clip(log_ratio.real, -600.0, 50.0) + 1j * log_ratio.imag)
+    ratio = np.exp(np.clip(log_ratio.real, -LARGE, SMALL) + 1j * log_ratio.imag)
     left = law.count * log1p(-ratio)
-    left = np.minimum(np.real(left), 600.0) + 1j * np.imag(left)  # beyond, the error is beyond all bounds anyway
+    left = np.minimum(np.real(left), LARGE) + 1j * np.imag(left)
     lost = -np.expm1(left)
-    log_lost = np.where(log_ratio.real < -40 - math.log(law.count), math.log(law.count) + log_ratio, np.log(lost))
-    spill = 1.5 * np.abs(law.count * ratio * np.exp(left) / lost)
+    log_lost = np.where(
+        log_ratio.real < -FIRST_ORDER - math.log(law.count), math.log(law.count) + log_ratio, np.log(lost)
+    )
+    spill = SPILL * np.abs(law.count * ratio * np.exp(left) / lost)
     factor = value + log_lost - math.log(2) + 0.5j * math.pi - np.log(r) + log_slope
-    return TailNodes(-r, factor, error * (1 + spill) + blur * spill + 1e-16)
+    return TailNodes(-r, factor, error * (1 + spill) + blur * spill + RATIO_ROUNDING)
 
 
 @dataclass(frozen=True)
@@ -148,10 +186,10 @@ class TailSum:
         heights = np.exp(sizes - scale[:, None]) * self.step / math.pi
         rounding = np.expm1(np.minimum(line.error, 1.0)) + UNIT * (16 + 4 * np.abs(line.log_factor))
         error = heights @ rounding + 4 * UNIT * (heights @ np.abs(line.z)) * np.abs(excess)
-        error += 4 * heights[:, [0, -1]].sum(axis=1) / self.step
+        error += ENDS * heights[:, [0, -1]].sum(axis=1) / self.step
         for edge in (self.inner, self.outer):
-            total = np.exp(np.minimum(edge.log_size(excess) - scale[:, None], 700.0))
-            error += 1.5 * self.step / math.pi * total.sum(axis=1) * math.exp(-2 * math.pi * ROOM / self.step)
+            total = np.exp(np.minimum(edge.log_size(excess) - scale[:, None], LARGEST))
+            error += EDGE_SUM * self.step / math.pi * total.sum(axis=1) * math.exp(-2 * math.pi * ROOM / self.step)
             error += total[:, [0, -1]].sum(axis=1) * math.exp(-2 * math.pi * ROOM / self.step)
         return value, error
 
@@ -171,8 +209,8 @@ class Crossing:
         up, up_error = self.rising.value(excess, scale)
         down, down_error = self.falling.value(excess, scale)
         real = float(self.rising.middle.z[-1].real)
-        tail = np.exp(np.minimum(self.log_tail + real * excess - scale, 700.0)) / self.last
-        return up + down, np.minimum(up_error + down_error + tail, 1e290), scale
+        tail = np.exp(np.minimum(self.log_tail + real * excess - scale, LARGEST)) / self.last
+        return up + down, np.minimum(up_error + down_error + tail, MOST_ERROR), scale
 
 
 @remembered(128)
@@ -181,23 +219,23 @@ def crossing(law: LognormalMean, low: float, high: float) -> Crossing | None:
     excess = np.array([low, high])
     s = min(_place(law, math.sqrt(low * high)), 80 / low)
     scale = min(s, 1 / law.width)
-    falling = _laid(lambda v: _falling(law, s, v), excess, 30.0)
+    falling = _laid(lambda v: _falling(law, s, v), excess, FARTHEST_CUT)
     if falling is None:
         return None
     floor = falling.middle.log_size(excess).max(axis=1)
     far = math.log(1.5 * math.sqrt(s * law.count) / law.spread / scale)
     best, least = None, math.inf
     for lean in LEANS if law.spread > 0.4 else LEANS[::-1]:
-        rising = _laid(lambda v, lean=lean: _rising(law, s, scale, lean, v), excess, 9.0, far, floor)
+        rising = _laid(lambda v, lean=lean: _rising(law, s, scale, lean, v), excess, FARTHEST_RAY, far, floor)
         if rising is None:
             continue
         end = float(np.abs(rising.middle.z[-1] + s))
         found = Crossing(rising, falling, end, _log_decay(law, s, lean, end))
         value, error, _ = found.call(excess)
-        miss = float((np.minimum(error, 1e90) / np.maximum(value, 1e-200)).max())
+        miss = float((np.minimum(error, UNKNOWN) / np.maximum(value, LEAST_LEFT)).max())
         if miss < least:
             best, least = found, miss
-        if least < 1e-9:
+        if least < GOOD:
             break
     return best
 
@@ -209,7 +247,7 @@ def _place(law: LognormalMean, excess: float) -> float:
     r = most * np.geomspace(1e-7, 1.0, 120)
     with np.errstate(over="ignore", invalid="ignore"):  # too far out the error is not a number, and not chosen
         value, error = law.log_transform(-r.astype(complex), np.full(120, math.pi))
-    height = np.where(error < 0.5, np.real(value), math.inf) - r * excess - 2 * np.log(r)
+    height = np.where(error < HALF_KNOWN, np.real(value), math.inf) - r * excess - 2 * np.log(r)
     return float(r[int(np.argmin(height))])
 
 
@@ -223,7 +261,7 @@ def _laid(
     """A sum that runs as far as its terms matter, on either side; what is far below the floor needs no digits."""
     v = np.arange(-4.0, farthest, 0.25)
     coarse = part(v + 0j)
-    heights = np.where(coarse.error < 0.5, coarse.log_size(excess), -math.inf)
+    heights = np.where(coarse.error < HALF_KNOWN, coarse.log_size(excess), -math.inf)
     top = heights.max(axis=1)[:, None]
     if not np.isfinite(top).all():
         return None
@@ -245,4 +283,4 @@ def _log_decay(law: LognormalMean, s: float, lean: float, y: float) -> float:
     along = y * np.sin(turns - lean) - s * np.cos(turns)
     value, error = law.log_laplace(np.maximum(along, 0.0))
     bound = law.count * (turns / law.spread) ** 2 / 2 + value + error - along - s - y * math.sin(lean)
-    return float(np.where(along > 0, bound, 1e4).min())
+    return float(np.where(along > 0, bound, NO_BOUND).min())

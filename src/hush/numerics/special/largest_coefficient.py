@@ -22,7 +22,32 @@ from hush.numerics.special.logarithms import log1p
 from hush.numerics.work import room
 
 MOST_BOXES = 6000
-"""Boxes at which the search stops, with what it has."""
+"""Boxes at which the search stops, with the largest bound of those that are left: it is valid at any time."""
+MOST_ROUNDS = 60
+"""Rounds of halving after which it stops too."""
+FARTHEST = 20.0
+"""Deviations below the mean up to which the saddle may lie: past it the terms of the transform need too many digits."""
+DEPTH, DEPTH_GROWTH = 45.0, 1.2
+"""Terms of the transform below e^-deep of the largest are left out and charged, deep = 45 + 1.2 far^2. What is charged
+grows by e^{s(u - start)} over the search, which is at most e^{far^2}: the 1.2 outweighs that."""
+AHEAD = 20.0
+"""The period is so long that coefficients one period ahead count with e^-deep-20; they are charged."""
+SHARP = 1.9
+"""Terms must have died out at the angle acos(1 - 1.9), near pi: past it they would grow again towards z = -r."""
+MOST_TERMS, LAST_ANGLE = 6000, 3.0
+"""Terms of the transform, and the largest angle of one, at the most."""
+FARTHER = 10.0
+"""Deviations beyond the saddle that the search covers; below, Bernstein's inequality is charged."""
+ORDERS = np.geomspace(1e-3, 30, 60)
+"""Deeper tilts, in units of one over the deviation, at which Chernoff bounds what lies behind: each is valid."""
+BOXES = (32, 64)
+"""Boxes in k and in u at first."""
+SUM_ROUNDING = 1e-12
+"""Relative error of a sum of thousands of terms, and room for the final logarithms."""
+EXPONENT_ROUNDING = 64 * UNIT
+"""Error of an exponent per coin and unit of |log z|: products and sums of a few numbers of that size."""
+MOST_LEAN, MOST_GROWTH = 60.0, 600.0
+"""Caps that keep e^x a float: the exponents are about 10 for the first boxes, and far^2 (1 + s/3) < 600 at the ends."""
 
 
 def log_largest(low: float, coins: int, level: float, tolerance: float) -> float:
@@ -33,7 +58,7 @@ def log_largest(low: float, coins: int, level: float, tolerance: float) -> float
     found = math.log(sums.supremum(tolerance)) + sums.log_scale
     x = sums.below
     rest = np.logaddexp(sums.ahead, -x * x / (2 * (sums.spread**2 + x / 3)))
-    return min(float(np.logaddexp(found, rest)) + 1e-12, 0.0)
+    return min(float(np.logaddexp(found, rest)) + SUM_ROUNDING, 0.0)
 
 
 def _behind(q: float, coins: int, s: float, points: int) -> float:
@@ -44,7 +69,7 @@ def _behind(q: float, coins: int, s: float, points: int) -> float:
     """
     p = 1 - q
     best = 0.0
-    for d in np.geomspace(1e-3, 30, 60) / math.sqrt(coins * p * q):
+    for d in ORDERS / math.sqrt(coins * p * q):
         da = math.log1p(q * math.expm1(-s - d)) - math.log1p(q * math.expm1(-s))
         db = math.log1p(p * math.expm1(-s - d)) - math.log1p(p * math.expm1(-s))
         ends = (coins * (da + d * q) + d * (2 - points), coins * (db + d * p) + d * (2 - points))
@@ -82,16 +107,16 @@ class _Sums:
         spread = math.sqrt(coins * p * q)
         s = max(math.log(bottom / top), 1 / spread)
         far = s * spread
-        if far > 20:
+        if far > FARTHEST:
             return None
-        deep = 45 + 1.2 * far * far  # terms below e^-deep of the largest are left out, and charged
-        points = 2 * math.ceil((deep + 20) / s / 2)
+        deep = DEPTH + DEPTH_GROWTH * far * far
+        points = 2 * math.ceil((deep + AHEAD) / s / 2)
         sharp = coins * p * q * math.exp(-s)
-        if sharp < deep / 1.9:  # the terms must die out well before z = -r
+        if sharp < deep / SHARP:
             return None
         last = math.acos(1 - deep / sharp)
         angle = 2 * math.pi / points * np.arange(int(last * points / (2 * math.pi)) + 2)
-        if len(angle) > 6000 or angle[-1] > 3.0:
+        if len(angle) > MOST_TERMS or angle[-1] > LAST_ANGLE:
             return None
         w = -s + 1j * angle
         z_less_one: Array = np.expm1(w)
@@ -105,18 +130,18 @@ class _Sums:
         behind = _behind(q, coins, s, points)
         return cls(
             coins, weights, log_b - log_a - (p - q) * w, w, coins * q, spread, start,
-            below=spread * (far + 10) * (1 + far / spread), log_scale=scale, slack=2 * size * math.exp(-deep) + behind,
-            ahead=math.log(4 * t) - deep - 20,
+            below=spread * (far + FARTHER) * (1 + far / spread), log_scale=scale,
+            slack=2 * size * math.exp(-deep) + behind, ahead=math.log(4 * t) - deep - AHEAD,
         )  # fmt: skip
 
     def supremum(self, tolerance: float) -> float:
         """The largest bound over all boxes that may hold the supremum."""
         low, high = self.mean - self.below, self.mean + 2
-        k_half, u_half = self.coins / 64, (high - low) / 128
-        ks, us = np.meshgrid(k_half * (2 * np.arange(32) + 1), low + u_half * (2 * np.arange(64) + 1))
+        k_half, u_half = self.coins / (2 * BOXES[0]), (high - low) / (2 * BOXES[1])
+        ks, us = np.meshgrid(k_half * (2 * np.arange(BOXES[0]) + 1), low + u_half * (2 * np.arange(BOXES[1]) + 1))
         boxes = _Boxes(ks.ravel(), us.ravel(), np.full(ks.size, k_half), np.full(ks.size, u_half))
         best, largest = 0.0, math.inf
-        for _ in range(60):
+        for _ in range(MOST_ROUNDS):
             value, bound, along_k = self.bound(boxes)
             best = max(best, float(value.max()))
             keep = bound > best
@@ -135,10 +160,10 @@ class _Sums:
         by_k, by_u = np.abs(np.real(terms @ self.skew)), np.abs(np.real(terms @ self.places))
         pull_k, pull_u = np.abs(self.skew), np.abs(self.places)
         s = -float(self.places[0].real)
-        lean = np.exp(np.minimum(hk * float(np.abs(np.real(self.skew)).max()) + hu * s, 60.0))
+        lean = np.exp(np.minimum(hk * float(np.abs(np.real(self.skew)).max()) + hu * s, MOST_LEAN))
         bend = 0.5 * lean * (size * (hk[:, None] * pull_k + hu[:, None] * pull_u) ** 2).sum(axis=1)
-        rounding = 1e-12 + 64 * UNIT * self.coins * float(pull_u.max())
-        growth = np.exp(np.minimum(s * (u + hu - self.start) + k * max(float(self.skew[0].real), 0.0), 600.0))
+        rounding = SUM_ROUNDING + EXPONENT_ROUNDING * self.coins * float(pull_u.max())
+        growth = np.exp(np.minimum(s * (u + hu - self.start) + k * max(float(self.skew[0].real), 0.0), MOST_GROWTH))
         error = size.sum(axis=1) * lean * rounding + self.slack * growth * lean
         along_k = by_k * hk + hk**2 * (size @ pull_k**2) > by_u * hu + hu**2 * (size @ pull_u**2)
         return value, value + by_k * hk + by_u * hu + bend + error, along_k

@@ -21,6 +21,8 @@ from hush.numerics.work import room
 
 Interval = tuple[float, float]
 
+NO_STILL = 1e-12
+"""A chance of 0 below this is rounding of the other chances: it takes no sum of its own."""
 DIRECT = 300_000
 """Trials up to which tails are added where one count has to be summed over."""
 DIRECT_FINE = 1_200_000
@@ -31,6 +33,17 @@ SINGLE = 10**10
 """The same where no count has to be summed over."""
 ENOUGH = 2000
 """Trials from which on the line integral is asked first where four digits will do."""
+FIRST_CUT, DEEPEST_CUT = -45.0, -680.0
+"""log of the chance that each end of a window leaves out, at first and at last. Four times it, times the largest sum,
+is charged: there are at most four ends."""
+ENOUGH_CUT = 1e-12
+"""Windows are wide enough where what is charged for them is this share of the sum."""
+DEEPER = 30.0
+"""A next cut is this far below the sum over the largest value: e^-30 is below ENOUGH_CUT."""
+LEAST = 1e-290
+"""Stands for a sum that underflowed, where its logarithm is taken: e^DEEPEST_CUT is less."""
+PMF_ROUNDING = 1e-13
+"""Relative error of a binomial probability near the mean, as in `pmf_slack`, and of one product and sum."""
 
 
 @dataclass(frozen=True)
@@ -71,7 +84,7 @@ def log_positive_part(trials: Trials, tolerance: float = 1e-10) -> Interval:
         return mean - 8 * UNIT * (1 + abs(mean)), mean + 8 * UNIT * (1 + abs(mean))
     drift = len(lively) - 2
     still = 1 - sum(chance for _, chance in lively)
-    levels = max(drift, 0) + (still > 1e-12)
+    levels = max(drift, 0) + (still > NO_STILL)
     most = (SINGLE, DIRECT if tolerance > 1e-8 else DIRECT_FINE, DIRECT_TWICE)[min(levels, 2)]
     quick = tolerance >= 1e-4 and trials.count >= ENOUGH
     if trials.count <= most and not quick:
@@ -108,16 +121,16 @@ def _sum_of_tails(
     count: int, top: tuple[float, float], bottom: tuple[float, float], drift: tuple[float, float]
 ) -> Interval:
     """The sum over windows that hold all but a negligible share of the answer; what is outside is charged."""
-    log_cut = -45.0
+    log_cut = FIRST_CUT
     low, high = 0.0, math.inf
     while True:
         low, high = _windowed(count, top, bottom, drift, log_cut)
         outside = 4 * count * top[0] * math.exp(log_cut)
-        if outside <= 1e-12 * low or log_cut <= -680:
+        if outside <= ENOUGH_CUT * low or log_cut <= DEEPEST_CUT:
             break
-        log_cut = max(min(2 * log_cut, math.log(max(low, 1e-290) / (count * top[0])) - 30), -680.0)
+        log_cut = max(min(2 * log_cut, math.log(max(low, LEAST) / (count * top[0])) - DEEPER), DEEPEST_CUT)
     high += outside
-    return (math.log(low) if low > 0 else -math.inf), math.log(max(high, 1e-290))
+    return (math.log(low) if low > 0 else -math.inf), math.log(max(high, LEAST))
 
 
 def _windowed(
@@ -126,20 +139,20 @@ def _windowed(
     """Both ends of E[S_+; counts in the windows]: a chance of e^log_cut is left out on each of four sides."""
     both = top[1] + bottom[1]
     share = top[1] / both
-    low, high = window(count, min(both, 1.0), log_cut) if both < 1 - 1e-12 else (count, count)
+    low, high = window(count, min(both, 1.0), log_cut) if both < 1 - NO_STILL else (count, count)
     room(high - low, 100)  # an incomplete beta function takes half a microsecond
     outer = np.arange(low, high + 1, dtype=float)
     weight = np.exp(log_pmf(count, both, outer)) if high > low else np.ones(1)
     error = pmf_slack(count, both, outer) if high > low else np.zeros(1)
     spare = drift[1] / (1 - both) if drift[1] else 0.0
-    if 0 < spare < 1 - 1e-12:
+    if 0 < spare < 1 - NO_STILL:
         first = window(count - high, spare, log_cut)[0]
         last = window(count - low, spare, log_cut)[1]
         room((last - first) * len(outer), 150)
         inner = np.arange(first, last + 1, dtype=float)
         rest = np.maximum(count - outer, 0.0)[:, None]
         weight = weight[:, None] * np.exp(log_pmf(rest, spare, inner))
-        error = error[:, None] + 1e-13 + 8 * UNIT * (inner + inner**2)
+        error = error[:, None] + PMF_ROUNDING + 8 * UNIT * (inner + inner**2)
         moved = inner * drift[0]
     else:
         moved = (count - outer) * drift[0] if spare else np.zeros(len(outer))
@@ -148,7 +161,7 @@ def _windowed(
     level = -(bottom[0] * runs + moved) / span
     value, slack = excess(runs, share, level)
     total = float((weight * value).sum())
-    wrong = float((weight * (slack + (error + 1e-13) * value)).sum())
+    wrong = float((weight * (slack + (error + PMF_ROUNDING) * value)).sum())
     return max((total - wrong) * span, 0.0), (total + wrong) * span
 
 
@@ -159,7 +172,30 @@ PEAKS = 3000
 MOST_NODES, MOST_TERMS = 60_000, 80_000
 """Nodes of a line, and nodes times many values: where a line needs more, Chernoff's bound serves."""
 FREQUENT = 100
-"""Trials of a value from which on it makes |M|^n fall to nothing within a turn."""
+"""Trials of a value from which on it makes |M|^n fall to nothing within a turn: e^{-100 (1 - cos)}."""
+SHARE = 0.2
+"""Of the tolerance for the nodes that are left out; their bound is charged."""
+TERM_ROUNDING = 1e-13
+"""Relative error of one term of the line, and of M(c)^n beside what `rounding` counts: hundreds of units."""
+SMALLEST_ORDER, LARGEST_ORDER = 1e-9, 300.0
+"""Orders c, times the largest value, from which and up to which the line is searched: e^300 is a float."""
+HALVINGS = 7
+"""Of the bracket of the best line: any line is valid, and near the best one no digits cancel."""
+INPUT_ROUNDING = 32 * UNIT
+"""Relative error of chances and values: each was computed in a few operations."""
+FIRST_PERIOD, LONGER, LENGTHS = 60.0, 1.25, 60
+"""The period of the trapezoid rule, times c, at first; it grows until its aliases are below LEAST_ALIAS."""
+LEAST_ALIAS = 1e-15
+"""Aliases in units of 1/c that are as small as rounding. Whatever they are bounded by is charged."""
+NEAR_ORDERS = np.array([0.2, 0.4, 0.6, 0.8, 0.9, 1.1, 1.3, 1.6, 2.0, 3.0, 5.0, 8.0])
+"""Orders, in units of c, at which Chernoff bounds the aliases: each is valid, the least is taken."""
+WINDOW = 10.0
+"""Deviations about each return of |M|^n to near 1 that are summed: e^-50 is left out, and charged."""
+BETWEEN = 1.1
+"""Room for the sum of 1/|z|^2 over all nodes against its integral over 2 pi, 1/(2c): the sum has one node more, which
+is 1/30 of that, as the period is at least 60/c."""
+SERIES = 0.05
+"""Squares of an angle below which sin(x) - x is a series: the difference would cancel."""
 
 
 def along_line(trials: Trials, tolerance: float = 1e-10) -> Interval:
@@ -173,10 +209,10 @@ def along_line(trials: Trials, tolerance: float = 1e-10) -> Interval:
         return -math.inf, _markov(trials)
     step, alias = line.step()
     total, size, missed = line.sum(step, 1)
-    wanted = 0.2 * tolerance * max(total, 1e-300)
+    wanted = SHARE * tolerance * max(total, 1e-300)
     if missed > wanted:
         total, size, missed = line.sum(step, math.ceil(min(PEAKS, missed / wanted)))
-    error = alias + missed + size * 1e-13 + abs(total) * line.rounding
+    error = alias + missed + size * TERM_ROUNDING + abs(total) * line.rounding
     low = math.log(total - error) + line.log_scale if total > error else -math.inf
     return low, min(math.log(max(total, 0.0) + error) + line.log_scale, line.log_chernoff)
 
@@ -211,7 +247,7 @@ class _Line:
         values = np.array([0.0] + [value for value, _ in lively])
         chances = np.array([max(1 - math.fsum(chance for _, chance in lively), 0.0)] + [chance for _, chance in lively])
         n, top = trials.count, float(values.max())
-        low, high = 0.0, 1e-9 / top
+        low, high = 0.0, SMALLEST_ORDER / top
 
         def slope(c: float) -> float:
             weight = chances * np.exp(c * (values - top))
@@ -219,17 +255,22 @@ class _Line:
 
         while slope(high) < 0:
             low, high = high, 4 * high
-            if high * top > 300:
+            if high * top > LARGEST_ORDER:
                 return None
-        for _ in range(7):  # any line will do; near the least one no digits cancel
+        for _ in range(HALVINGS):
             middle = (low + high) / 2
             low, high = (middle, high) if slope(middle) < 0 else (low, middle)
         weight = chances * np.exp(high * (values - top))
         return cls(n, values, chances, high, weight / weight.sum(), trials.doubt)
 
     def log_moment(self, c: float) -> float:
-        """n log M(c)."""
-        return self.count * math.log1p(float((self.chances * np.expm1(c * self.values)).sum()))
+        """n log M(c); infinite where M(c) is past all floats.
+
+        At the line's own c it is finite, by LARGEST_ORDER. Elsewhere it only bounds aliases from above, each order on
+        its own: an infinite bound is valid, and never the least.
+        """
+        with np.errstate(over="ignore"):
+            return self.count * math.log1p(float((self.chances * np.expm1(c * self.values)).sum()))
 
     @property
     def log_scale(self) -> float:
@@ -244,22 +285,22 @@ class _Line:
     def rounding(self) -> float:
         """Relative effect of rounding chances and values to floats, at the scale and at the mean of the sum."""
         moved = self.count * self.c * float((np.maximum(self.weights, self.chances) * np.abs(self.values)).sum())
-        return 1e-13 + (32 * UNIT + self.doubt) * moved
+        return TERM_ROUNDING + (INPUT_ROUNDING + self.doubt) * moved
 
     def step(self) -> tuple[float, float]:
         """A step of the trapezoid rule, and a bound on its aliasing, both for the scaled integral."""
-        period = 60 / self.c
-        places = self.c * np.array([0.2, 0.4, 0.6, 0.8, 0.9, 1.1, 1.3, 1.6, 2.0, 3.0, 5.0, 8.0])
+        period = FIRST_PERIOD / self.c
+        places = self.c * NEAR_ORDERS
         heights = [self.log_moment(float(c)) - self.log_scale - math.log(math.e * c) for c in places]
         aliases = list(zip((places - self.c).tolist(), heights, strict=True))
         most = self.count * float(self.values.max())
-        for _ in range(60):
+        for _ in range(LENGTHS):
             # (S - s)_+ <= e^{c'(S - s)}/(e c'), so the copy at s = +-period is at most e^{height - |c' - c| period}
             behind = 2 * math.exp(min(min(h + move * period for move, h in aliases if move < 0), 0.0))
             ahead = 2 * math.exp(min(min(h - move * period for move, h in aliases if move > 0), 0.0))
-            if behind + (ahead if period < most else 0.0) < 1e-15 / self.c:
+            if behind + (ahead if period < most else 0.0) < LEAST_ALIAS / self.c:
                 return 2 * math.pi / period, behind + (ahead if period < most else 0.0)
-            period *= 1.25
+            period *= LONGER
         return 2 * math.pi / period, math.inf
 
     def sum(self, step: float, periods: int) -> tuple[float, float, float]:
@@ -280,7 +321,7 @@ class _Line:
         other = int(np.argmax(pairs * spans**2 * (frequent if np.any(frequent & (spans > 0)) else 1.0)))
         sharp, span = self.count * float(pairs[other]), float(spans[other])
         turn = 2 * math.pi / span
-        width = min(10 / math.sqrt(sharp), math.pi) if sharp > 0 else math.pi
+        width = min(WINDOW / math.sqrt(sharp), math.pi) if sharp > 0 else math.pi
         each = max(int(width / span / step) + 1, 1)
         most = MOST_NODES if len(self.values) <= 4 else MOST_TERMS // len(self.values)
         if each > most:
@@ -292,7 +333,7 @@ class _Line:
         between = math.exp(-sharp * (1 - math.cos(min(width - span * step, math.pi)))) if width < math.pi else 0.0
         # past the last period: each holds at most its integral and one node; 1/y^2 summed over half-turns is 1/periods
         past = (turn * float(special.i0e(sharp)) + step) / (math.pi * turn**2 * periods)
-        return places, past + between / (2 * self.c) * 1.1
+        return places, past + between / (2 * self.c) * BETWEEN
 
     def spectrum(self, y: Array) -> Array:
         """(M(c+iy)/M(c))^n / (c+iy)^2."""
@@ -301,7 +342,7 @@ class _Line:
         half = np.sin(angle / 2)
         square = angle * angle
         series = -angle * square / 6 * (1 - square / 20 * (1 - square / 42 * (1 - square / 72)))
-        bent = np.where(square < 0.05, series, np.sin(angle) - angle)
+        bent = np.where(square < SERIES, series, np.sin(angle) - angle)
         # e^{ix} - 1 - ix is summed apart from the mean, so that nothing large cancels
         mean = float((self.weights * self.values).sum())
         turned: Array = (-2 * half * half) @ self.weights + 1j * (bent @ self.weights + y * mean)
