@@ -14,8 +14,7 @@ import pytest
 
 import hush
 from hush.app.main import main
-from hush.randomness.draws import coins, integers
-from hush.randomness.source import source_or_secure
+from hush.randomness import coins, integers, source_or_secure
 from tests.laws import test_answers_are_intervals as intervals
 from tests.laws import test_attained_below_promised as attained
 from tests.laws import test_epsilon_and_delta_are_inverse as inverse

@@ -18,6 +18,7 @@ from typing import Any, Union, get_args, get_origin, get_type_hints
 
 import hush
 from hush.door import homes_of
+from hush.errors import InvalidParameter
 from hush.mechanisms.mechanism import Mechanism
 from hush.mechanisms.scheme import Scheme
 
@@ -82,7 +83,7 @@ def class_named(name: str) -> type | None:
     if name in PUBLIC:
         found = getattr(hush, name)
         return found if _concrete(found) else None
-    return {kind.__name__: kind for kind in defined()}.get(name)
+    return _only(name, [kind for kind in defined() if kind.__name__ == name])
 
 
 def class_said(word: str, root: type) -> type | None:
@@ -93,10 +94,17 @@ def class_said(word: str, root: type) -> type | None:
     """
     likely = (getattr(hush, name) for name in PUBLIC if _kebab(name) == word)  # loads no other
     for kinds in (likely, public(), defined()):
-        for kind in kinds:
-            if _concrete(kind) and issubclass(kind, root) and word_of(kind) == word:
-                return kind
+        said = [kind for kind in kinds if _concrete(kind) and issubclass(kind, root) and word_of(kind) == word]
+        if said:
+            return _only(word, said)
     return None
+
+
+def _only(name: str, kinds: list[type]) -> type | None:
+    """The one class of a name; two of them, as of two packages, may mean different things."""
+    if len(set(kinds)) > 1:
+        raise InvalidParameter("A text", "a name that one class alone has", name=name, classes=len(set(kinds)))
+    return kinds[0] if kinds else None
 
 
 def word_of(kind: type) -> str:

@@ -73,6 +73,8 @@ class Leaf(Mechanism):
 
         P is the law of the output with the removed records, Q that with the added ones. Noise on a sum needs only
         `self.steps(removed, added)`, the distance in units of sensitivity. Raise NotCovered where no pair is known.
+        Lower bounds take it that some data attains the pair, with all other records like the one that comes; where it
+        is a bound only, let `attained` give ().
         """
 
     def derivation(self) -> Step:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from abc import ABC, abstractmethod
-from typing import TYPE_CHECKING, Any, ClassVar
+from typing import TYPE_CHECKING, Any, ClassVar, final
 
 import numpy as np
 
@@ -88,10 +88,22 @@ class Scheme(ABC):
         """
         return None
 
+    @final
     def batches(self, population: int, source: Source) -> list[np.ndarray]:
-        """The batches of the steps that one draw makes, as whole numbers of records."""
-        drawn = self.draw(population, source)
-        return [np.asarray(drawn, dtype=np.int64)] if self.one_sample else drawn
+        """The batches of the steps that one draw makes: what is drawn is checked against what is accounted for."""
+        who, accounted = f"{type(self).__name__}.draw", self.population if self.places is None else self.places
+        if accounted is not None and population != accounted:
+            raise InvalidParameter(who, f"the population that is accounted for ({accounted})", population=population)
+        drawn = [self.draw(population, source)] if self.one_sample else self.draw(population, source)
+        if len(drawn) != self.steps:
+            raise InvalidParameter(who, f"as many batches as it is accounted for ({self.steps})", batches=len(drawn))
+        batches = [np.asarray(batch) for batch in drawn]
+        for batch in batches:
+            whole = batch.ndim == 1 and (not batch.size or batch.dtype.kind in "iu")
+            if not whole or (batch.size and not (batch.min() >= 0 and batch.max() < population)):
+                rule = f"whole numbers of records from 0 to {population - 1}"
+                raise InvalidParameter(who, rule, drawn=f"{batch.dtype}{list(batch.shape)}")
+        return [batch.astype(np.int64, copy=False) for batch in batches]
 
     @property
     def most_drawn(self) -> int:
@@ -115,12 +127,15 @@ class Scheme(ABC):
     """Why it gives what it gives, in a line; how well that is known is put in for {exact}."""
     covers: ClassVar[Relation] = Relation.ADD_REMOVE
     """The neighbouring relation that its theorem is for."""
-    public_size: ClassVar[bool] = False
-    """Whether the guarantee takes the number of records as known, so that the data must have exactly that many."""
     gains: ClassVar[bool] = True
     """Whether its theorem promises more than every step on all records would."""
     quick: ClassVar[bool] = False
     """Whether an epsilon takes milliseconds, so that searches need no cheaper guess."""
+
+    @property
+    def public_size(self) -> bool:
+        """Whether the guarantee takes the number of records as known, so that the data must have exactly that many."""
+        return self.population is not None or self.places is not None
 
     @classmethod
     def for_training(cls, *, examples: int, batch_size: int, epochs: float) -> Scheme:

@@ -7,7 +7,7 @@ import textwrap
 from collections.abc import Sequence
 from dataclasses import dataclass
 
-from hush.checks import count, delta_in_range
+from hush.checks import count, delta_in_range, listed
 from hush.curves.bound import Bound
 from hush.curves.relation import Relation
 from hush.errors import InvalidParameter, NotCovered
@@ -158,6 +158,9 @@ def compare_schemes(
     step = Gaussian(noise_multiplier)
     steps, epochs = count("compare", 1, steps=steps), count("compare", 1, epochs=epochs)
     delta = delta_in_range("compare", delta)
+    for kind in listed("compare", "a list of kinds of schemes such as hush.Poisson", schemes=schemes):
+        if not (isinstance(kind, type) and issubclass(kind, Scheme)):
+            raise InvalidParameter("compare", "kinds of schemes such as hush.Poisson", scheme=kind)
     runs: list[tuple[str, Mechanism, str]] = [("no sampling", step.repeat(steps * epochs), UNSAMPLED)]
     for kind in schemes:
         scheme = kind.for_training(examples=steps, batch_size=1, epochs=epochs)

@@ -38,6 +38,9 @@ CUT_ROUNDING = 1e-10
 """Relative room for the rounding of a sum of masses: far above the sum of a million roundings."""
 MOST_STEPS = 1_000_000
 """Steps of a lattice from the least loss to the largest: losses on a finer one count as off any lattice."""
+LARGEST_BLUR = 1e-12
+"""Relative rounding error of losses that a supplied pair may state. Products do not add it, so it must stay at the size
+of their own rounding."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -58,7 +61,8 @@ class FinitePair(Pair):
     @property
     def key(self) -> tuple[object, ...]:
         """What makes two finite pairs equal."""
-        return self.losses.tobytes(), self.mass.tobytes(), self.at_infinity, self.at_minus_infinity
+        masses = self.losses.tobytes(), self.mass.tobytes(), self.at_infinity, self.at_minus_infinity
+        return *masses, self.blur, self.cut
 
     def __eq__(self, other: object) -> bool:
         return isinstance(other, FinitePair) and self.key == other.key
@@ -112,8 +116,9 @@ class FinitePair(Pair):
         if self.lattice is not None and not _on_lattice(losses, self.lattice):
             rule = f"losses on the lattice that is given, at most {MOST_STEPS} steps apart"
             raise InvalidParameter("A finite pair", rule, lattice=self.lattice)
-        if not 0 <= self.blur <= 1:
-            raise InvalidParameter("A finite pair", "a relative rounding error from 0 to 1", blur=self.blur)
+        if not 0 <= self.blur <= LARGEST_BLUR:
+            rule = f"a relative rounding error from 0 to {LARGEST_BLUR:g}"
+            raise InvalidParameter("A finite pair", rule, blur=self.blur)
         return self
 
     @property

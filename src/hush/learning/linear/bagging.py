@@ -78,7 +78,7 @@ class BaggingClassifier(ClassifierMixin, PrivateEstimator):
         self.guarantee_, share = self._calibrated(base, members, scheme, table.shape[1])
         self.estimators_: list[PrivateClassifier] = []
         for _ in range(members):
-            places = scheme.draw(len(table), source)
+            (places,) = scheme.batches(len(table), source)
             member = _copied(base, epsilon=share, delta=self.delta, source=_Once(source))
             self.estimators_.append(member.fit(table[places], labels[places]))
         self.private_ = source.private

@@ -24,16 +24,28 @@ a report never gives away more than its epsilon."""
 
 def checked_values(who: str, values: Any, choices: int) -> Array:
     """Values 0 .. choices-1, one per person; what they are is not told, as they are people's own."""
-    found = np.asarray(values)
-    if found.ndim != 1 or not np.issubdtype(found.dtype, np.integer) or not np.all((found >= 0) & (found < choices)):
-        rule = f"whole numbers from 0 to {choices - 1}, one per person"
+    rule = f"whole numbers from 0 to {choices - 1}, one per person"
+    found = _numbers(who, rule, values, "iu")
+    if not np.all((found >= 0) & (found < choices)):
         raise InvalidParameter(who, rule, values=f"{found.dtype}{list(found.shape)}")
     return found.astype(np.int64)
 
 
 def checked_numbers(who: str, values: Any) -> Array:
     """Numbers from 0 to 1, one per person; what they are is not told."""
-    found = np.asarray(values, dtype=float)
-    if found.ndim != 1 or not np.all((found >= 0) & (found <= 1)):
-        raise InvalidParameter(who, "numbers from 0 to 1, one per person", values=f"{found.dtype}{list(found.shape)}")
+    rule = "numbers from 0 to 1, one per person"
+    found = _numbers(who, rule, values, "iuf").astype(float)
+    if not np.all((found >= 0) & (found <= 1)):
+        raise InvalidParameter(who, rule, values=f"{found.dtype}{list(found.shape)}")
+    return found
+
+
+def _numbers(who: str, rule: str, values: Any, kinds: str) -> Array:
+    """A row of numbers of these kinds of numpy; whatever else it is, is not told."""
+    try:
+        found = np.asarray(values)
+    except Exception:  # what it says may hold a value
+        raise InvalidParameter(who, rule, values=type(values).__name__) from None
+    if found.ndim != 1 or (found.size and found.dtype.kind not in kinds):
+        raise InvalidParameter(who, rule, values=f"{found.dtype}{list(found.shape)}")
     return found

@@ -60,7 +60,6 @@ class FixedSize(OneSample):
     # narrower than in Scheme, which is safe as it is frozen
     population: int = field(metadata=whole(1))  # pyright: ignore[reportIncompatibleVariableOverride]
     covers: ClassVar[Relation] = Relation.REPLACE
-    public_size: ClassVar[bool] = True
 
     def _checked(self, population: int) -> None:
         who = f"{type(self).__name__}.draw"
@@ -76,9 +75,6 @@ class FixedSize(OneSample):
     @property
     def expected_rate(self) -> float | None:
         return self.size / self.population
-
-    def population_of(self, inner: Mechanism) -> frozenset[int]:
-        return frozenset([self.population])
 
     def evidence(self, inner: Mechanism, neighbours: Neighbours) -> Evidence:
         return Evidence(

@@ -91,7 +91,7 @@ class OneSample(Scheme):
 
     def population_of(self, inner: Mechanism) -> frozenset[int]:
         """How many records there must be to draw from; no number where any will do."""
-        return frozenset()
+        return frozenset(number for number in (self.population, self.places) if number is not None)
 
     def likened(self, inner: Mechanism, records: int, alone: bool) -> tuple[Pair, ...]:
         """See `Special.likened`; nothing where it is random which others are drawn, as that blurs what is seen."""

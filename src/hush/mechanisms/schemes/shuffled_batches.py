@@ -42,7 +42,6 @@ class ShuffledBatches(OneSample):
     one_sample = False
     title: ClassVar[str] = "shuffled batches"
     why: ClassVar[str] = "one order for the whole epoch: the batches betray each other, so nothing is gained for sure"
-    public_size: ClassVar[bool] = True
     gains: ClassVar[bool] = False
 
     @classmethod
@@ -59,6 +58,10 @@ class ShuffledBatches(OneSample):
 
     def fitting(self, mechanism: Mechanism) -> Mechanism:
         return require("ShuffledBatches", mechanism)
+
+    @property
+    def public_size(self) -> bool:
+        return True
 
     def population_of(self, inner: Mechanism) -> frozenset[int]:
         return frozenset(self.steps * batch for batch in inner.scope.populations)

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass
-from typing import ClassVar
 
 import numpy as np
 
@@ -34,7 +33,6 @@ class UnequalPoisson(OneSample):
     """
 
     rates: tuple[float, ...]
-    public_size: ClassVar[bool] = True
     by_place = True
 
     def __init__(self, rates: Sequence[float]) -> None:
@@ -65,9 +63,6 @@ class UnequalPoisson(OneSample):
                 "UnequalPoisson.draw", f"a rate for each record ({len(self.rates)})", population=population
             )
         return np.flatnonzero(coins(source_or_secure(source), np.array(self.rates)))
-
-    def population_of(self, inner: Mechanism) -> frozenset[int]:
-        return frozenset([len(self.rates)])
 
     def evidence(self, inner: Mechanism, neighbours: Neighbours) -> Evidence:
         """One record has the largest rate; of a group, the others may all be known to be out."""

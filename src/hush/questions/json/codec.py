@@ -118,5 +118,5 @@ def _member(kind: type[Enum], value: object) -> Enum:
 def _no_form(value: object) -> NotCovered:
     return NotCovered(
         f"a {type(value).__name__} has no JSON form: hush.tabulated keeps the Rényi curve of a mechanism, and "
-        "hush.curves.pairs.table.tabulate makes a hush.FinitePair of a pair"
+        "hush.curves.pairs.finite.tabulate makes a hush.FinitePair of a pair"
     )

@@ -128,9 +128,9 @@ class Table:
         reader = Drawn(self)
         if scheme.streams and (self.unit is not None or self.reader.rows() is None):
             # coins are independent, so each batch may toss its own: the number of records need not be known before
-            reader.toss(lambda count: scheme.draw(count, source), names, numbers)
+            reader.toss(lambda count: scheme.batches(count, source)[0], names, numbers)
         else:
-            reader.places = np.sort(scheme.draw(self.rows(), source))
+            reader.places = np.sort(scheme.batches(self.rows(), source)[0])
         reader.load(names, numbers=numbers)
         return Table(reader, self.column)
 
