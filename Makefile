@@ -3,15 +3,10 @@ PIP := -m pip --disable-pip-version-check --quiet
 BIN := .venv/bin
 READY := .venv/.ready
 BENCH := bench/.venv
-BENCH_READY := $(BENCH)/.ready
 ALLOCATION := bench/.venv-allocation
-ALLOCATION_READY := $(ALLOCATION)/.ready
 AUDITING := bench/.venv-auditing
-AUDITING_READY := $(AUDITING)/.ready
 LEARNING := bench/.venv-learning
-LEARNING_READY := $(LEARNING)/.ready
 RELEASES := bench/.venv-releases
-RELEASES_READY := $(RELEASES)/.ready
 RUN := --noise 1.0 --rate 0.01 --steps 10000 --delta 1e-5
 
 .DEFAULT_GOAL := help
@@ -53,7 +48,7 @@ check: setup ## lint, formatting, types and the import layers
 	$(BIN)/pyright
 	$(BIN)/lint-imports
 
-bench: $(BENCH_READY) $(ALLOCATION_READY) $(AUDITING_READY) $(LEARNING_READY) $(RELEASES_READY) ## compare with other accountants, into bench/results
+bench: $(addsuffix /.ready,$(BENCH) $(ALLOCATION) $(AUDITING) $(LEARNING) $(RELEASES)) ## compare with other accountants, into bench/results
 	$(BENCH)/bin/python bench/run.py
 	$(BENCH)/bin/python bench/renyi.py
 	$(ALLOCATION)/bin/python bench/allocation.py
@@ -63,42 +58,25 @@ bench: $(BENCH_READY) $(ALLOCATION_READY) $(AUDITING_READY) $(LEARNING_READY) $(
 	$(RELEASES)/bin/python bench/releases.py
 	$(RELEASES)/bin/python bench/estimators.py $(BENCH)/bin/python
 
-# Here too torch goes first.
-$(BENCH_READY): pyproject.toml bench/requirements.txt
-	$(PYTHON) -m venv --clear $(BENCH)
-	$(BENCH)/bin/python $(PIP) install "$$(grep '^torch==' bench/requirements.txt)"
-	$(BENCH)/bin/python $(PIP) install --requirement bench/requirements.txt
-	$(BENCH)/bin/python $(PIP) install --editable .
-	@touch $@
+# $(call environment,DIRECTORY,REQUIREMENTS): with hush; torch goes first here too, where it is pinned.
+define environment
+$(1)/.ready: pyproject.toml $(2)
+	$(PYTHON) -m venv --clear $(1)
+	torch="$$$$(grep '^torch==' $(2))" && $(1)/bin/python $(PIP) install "$$$$torch" || test -z "$$$$torch"
+	$(1)/bin/python $(PIP) install --requirement $(2)
+	$(1)/bin/python $(PIP) install --editable .
+	@touch $$@
+endef
 
+$(eval $(call environment,$(BENCH),bench/requirements.txt))
 # random-allocation wants an older numpy than the other accountants, so it has an environment of its own.
-$(ALLOCATION_READY): pyproject.toml bench/requirements-allocation.txt
-	$(PYTHON) -m venv --clear $(ALLOCATION)
-	$(ALLOCATION)/bin/python $(PIP) install --requirement bench/requirements-allocation.txt
-	$(ALLOCATION)/bin/python $(PIP) install --editable .
-	@touch $@
-
-# opacus takes any torch, so torch goes first, pinned.
-$(LEARNING_READY): pyproject.toml bench/requirements-learning.txt
-	$(PYTHON) -m venv --clear $(LEARNING)
-	$(LEARNING)/bin/python $(PIP) install "$$(grep '^torch==' bench/requirements-learning.txt)"
-	$(LEARNING)/bin/python $(PIP) install --requirement bench/requirements-learning.txt
-	$(LEARNING)/bin/python $(PIP) install --editable .
-	@touch $@
-
+$(eval $(call environment,$(ALLOCATION),bench/requirements-allocation.txt))
+# opacus takes any torch, so torch is pinned.
+$(eval $(call environment,$(LEARNING),bench/requirements-learning.txt))
 # diffprivlib gets the scikit-learn of its time.
-$(RELEASES_READY): pyproject.toml bench/requirements-releases.txt
-	$(PYTHON) -m venv --clear $(RELEASES)
-	$(RELEASES)/bin/python $(PIP) install --requirement bench/requirements-releases.txt
-	$(RELEASES)/bin/python $(PIP) install --editable .
-	@touch $@
-
+$(eval $(call environment,$(RELEASES),bench/requirements-releases.txt))
 # jax-privacy brings jax with it.
-$(AUDITING_READY): pyproject.toml bench/requirements-auditing.txt
-	$(PYTHON) -m venv --clear $(AUDITING)
-	$(AUDITING)/bin/python $(PIP) install --requirement bench/requirements-auditing.txt
-	$(AUDITING)/bin/python $(PIP) install --editable .
-	@touch $@
+$(eval $(call environment,$(AUDITING),bench/requirements-auditing.txt))
 
 clean: ## remove the environments and every cache
 	rm -rf .venv .venv-* $(BENCH) $(ALLOCATION) $(AUDITING) $(LEARNING) $(RELEASES) dist build .pytest_cache .ruff_cache .hypothesis .import_linter_cache

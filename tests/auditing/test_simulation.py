@@ -42,9 +42,7 @@ class Rounded(Leaf):
 class AllOrNone(Scheme):
     """A fair coin for all records at once."""
 
-    @property
-    def one_sample(self) -> bool:
-        return True
+    one_sample = True
 
     def applied(self, mechanism: hush.Mechanism) -> hush.Mechanism:
         return mechanism

@@ -120,7 +120,7 @@ def no_number_passes(patch: Patch) -> None:
 
     patch.setattr(declared.Declared, "__call__", lambda self, orders: self._function(orders))
     patch.setattr(declared.Proven, "__call__", lambda self, orders: self._function(orders))
-    patch.setattr("hush.mechanisms.mechanism.known", lambda ends: ends)
+    patch.setattr("hush.mechanisms.guarantees.known", lambda ends: ends)
     patch.setattr(hush.Bound, "__post_init__", lambda self: None)
 
 

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import itertools
 import math
+from collections.abc import Callable
 from random import Random
 
 import mpmath
@@ -43,21 +44,23 @@ def drawn(random: Random, drift: int) -> Trials:
     return Trials(random.randint(1, 12 if drift == 2 else 25), tuple(chances), (top, bottom, *between))
 
 
+def around_truth(bounds: Callable[[Trials], tuple[float, float]], trials: Trials, slack: float) -> tuple[float, float]:
+    """The bounds, which must enclose what enumeration says."""
+    truth = float(mpmath.log(exact(trials)))
+    low, high = bounds(trials)
+    assert low <= truth + slack and truth - slack <= high
+    return low, high
+
+
 @pytest.mark.parametrize("seed", range(18))
 def test_direct_vs_enumeration(seed: int) -> None:
-    trials = drawn(Random(seed), seed % 3)
-    truth = float(mpmath.log(exact(trials)))
-    low, high = direct(trials)
-    assert low <= truth + 1e-13 and truth - 1e-13 <= high
+    low, high = around_truth(direct, drawn(Random(seed), seed % 3), 1e-13)
     assert high - low < (1e-8 if seed % 3 < 2 else 0.5)  # several values between are spread, which costs
 
 
 @pytest.mark.parametrize("seed", range(6))
 def test_line_vs_enumeration(seed: int) -> None:
-    trials = drawn(Random(seed), seed % 2)
-    truth = float(mpmath.log(exact(trials)))
-    low, high = along_line(trials)
-    assert low <= truth + 1e-12 and truth - 1e-12 <= high
+    around_truth(along_line, drawn(Random(seed), seed % 2), 1e-12)
 
 
 @pytest.mark.parametrize("count", [500, 20_000, 250_000])

@@ -45,9 +45,12 @@ def add_mechanism(parser: ArgumentParser) -> None:
     add_json(parser)
 
 
-def add_tolerance(parser: ArgumentParser) -> None:
-    """--tolerance."""
+def add_question(parser: ArgumentParser, given: str, *examples: str) -> None:
+    """A mechanism, the one number that a question about it needs, and how precise the answer is to be."""
+    add_mechanism(parser)
+    parser.add_argument(given, type=float, required=True)
     parser.add_argument("--tolerance", type=float, default=1e-6, help="relative width to seek (1e-6)")
+    add_examples(parser, *examples, more=LANGUAGE)
 
 
 def mechanism_of(arguments: Namespace) -> hush.Mechanism:

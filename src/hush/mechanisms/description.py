@@ -1,7 +1,9 @@
 """What a class of mechanism or scheme says of itself: its name, its word, and the parameters that make a value of it.
 
-JSON and the expression language follow from it. Classes are found by name among the public ones, then among those that
-a program has defined itself; nothing is ever imported because a text names it.
+JSON and the expression language follow from it. A new class needs nothing but dataclass fields of types that JSON has
+(numbers, texts, truths, enumerations, tuples of them, mechanisms, schemes); a field with compare=False is left out, and
+`word: ClassVar[str]` gives the class another word than its name. Classes are found by name among the public ones, then
+among those that a program has defined itself; nothing is ever imported because a text names it.
 """
 
 from __future__ import annotations
@@ -26,7 +28,7 @@ PUBLIC = [name for name, home in homes_of(hush.__file__).items() if home.startsw
 
 @dataclass(frozen=True)
 class Parameter:
-    """A field that is given when a value is made, and that tells it from others."""
+    """A field that is given when a value is made, and that counts when two values are compared."""
 
     name: str
     type: object

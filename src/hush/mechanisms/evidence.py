@@ -26,11 +26,17 @@ NO_CURVE = RenyiCurve.constant(math.inf)
 class Evidence:
     """A dominating pair, pairs that are attained, and a Rényi curve, each worked out when it is first asked for.
 
-    `pair`: gives the dominating pair, or raises NotCovered. `curve`: gives upper bounds on the Rényi divergence of
-    every order; None where they are those of the pair. `attained(alone)`: gives pairs that some mechanism of the same
-    declaration attains, from which lower bounds come; None where it is the dominating pair itself. Alone, it is enough
-    that each epsilon has such a mechanism; otherwise each pair must belong to one mechanism, so that it stays attained
-    when composed. `curve_says_more`: whether the curve is worth asking beside the pair.
+    - `pair` gives the dominating pair, or raises NotCovered. It is all that must be given.
+    - `curve` gives upper bounds on the Rényi divergence of every order, or None where they are those of the pair.
+    - `attained(alone)` gives pairs that some mechanism of the same description attains: lower bounds come from them.
+      None says that the dominating pair is attained, an empty tuple that nothing is known. With `alone`, each epsilon
+      may have a mechanism of its own; without it each pair must belong to one, so that it stays attained when composed.
+    - `curve_says_more`: whether the curve may be better than the pair, so that both are asked.
+
+    >>> import hush
+    >>> evidence = hush.Gaussian(1.0).evidence(hush.Neighbours.of(removed=1))
+    >>> evidence.curve(2.0), evidence.attained(alone=False) == (evidence.pair,)
+    (1.0, True)
     """
 
     def __init__(
@@ -61,7 +67,7 @@ class Evidence:
         return (self.pair,) if found is None else found
 
     def members(self, alone: bool) -> tuple[Pair, ...]:
-        """The same; none where nothing is known."""
+        """The same, and an empty tuple where nothing is known."""
         try:
             return self.attained(alone)
         except NotCovered:
@@ -73,7 +79,7 @@ class Evidence:
 
     @classmethod
     def unknown(cls, reason: NotCovered) -> Evidence:
-        """Of what no theorem covers: it says so whatever is asked."""
+        """Of what no theorem covers: every question raises the reason."""
 
         def refuse(*_: object) -> Never:
             raise reason
@@ -93,7 +99,7 @@ class Evidence:
 
     @classmethod
     def blend(cls, parts: Iterable[tuple[Evidence, float]]) -> Evidence:
-        """Of one part, drawn with these probabilities in the open; with what is left up to 1 nothing is released.
+        """Of one part, drawn in public with these probabilities; with the rest, up to 1, nothing is released.
 
         Keeping secret which part it was reveals no more (joint convexity of the hockey stick), so the pair is an upper
         bound then, and nothing is said from below.

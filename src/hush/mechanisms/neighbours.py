@@ -1,4 +1,7 @@
-"""Two neighbouring datasets: how many records one has that the other has not, where samples make that random."""
+"""Two neighbouring datasets: how many records each has that the other has not, which a sample makes random.
+
+Whoever writes a leaf meets them in `mixture` and `curve_of`; whoever writes a scheme makes new ones with `thin`.
+"""
 
 from __future__ import annotations
 
@@ -46,7 +49,7 @@ class Neighbours:
 
     @classmethod
     def replaced(cls, counts: Counts) -> Neighbours:
-        """As many records on one side as on the other."""
+        """As many records on one side as on the other: a replacement."""
         return cls(counts, counts)
 
     @cached_property
@@ -101,7 +104,7 @@ class Neighbours:
         return Neighbours(self.added, self.removed)
 
     def thin(self, removed: Callable[[Counts], Counts], added: Callable[[Counts], Counts] | None = None) -> Neighbours:
-        """Who is left on either side after a sample is drawn; the two may be rounded in different ways."""
+        """How many take part on either side after a sample is drawn; the two sides may be rounded in different ways."""
         return Neighbours(removed(self.removed), (added or removed)(self.added))
 
 

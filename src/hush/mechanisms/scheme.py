@@ -10,6 +10,7 @@ import numpy as np
 from hush.arrays import Array, columns
 from hush.curves.relation import Relation
 from hush.errors import InvalidParameter
+from hush.mechanisms.fields import check_fields
 from hush.randomness.source import Source
 
 if TYPE_CHECKING:
@@ -22,8 +23,27 @@ FEW_RECORDS = 10
 class Scheme(ABC):
     """A way to draw a random sample, or the batches of an epoch.
 
-    Subclasses are frozen dataclasses that give `applied`, `draw` and `__str__`; those that can train models also give
-    `for_training`, and say what is not as it is here.
+    To write one, make a frozen dataclass that gives `applied`, `draw` and `__str__`. If one draw is one sample for one
+    mechanism, start from `OneSample`, which asks for the theorem alone. To train models with it, give `for_training` as
+    well. All other members have a default here: give those that are not as it says.
+
+    >>> from dataclasses import dataclass
+    >>> import hush
+    >>> @dataclass(frozen=True)
+    ... class Rounds(hush.Scheme):
+    ...     "No sample at all: all records, so many times."
+    ...     times: int
+    ...
+    ...     def applied(self, mechanism):
+    ...         return mechanism.repeat(self.times)
+    ...
+    ...     def draw(self, population, source=None):
+    ...         return [np.arange(population)] * self.times
+    ...
+    ...     def __str__(self):
+    ...         return f"all records, {self.times} times"
+    >>> hush.Laplace(2.0).on(Rounds(3)).epsilon(delta=0).upper
+    1.5
     """
 
     population: int | None = None
@@ -31,25 +51,28 @@ class Scheme(ABC):
     steps: int = 1
     """Steps that one draw makes: 1, or those of an epoch."""
 
+    def __post_init__(self) -> None:
+        check_fields(self)
+
     @abstractmethod
     def applied(self, mechanism: Mechanism) -> Mechanism:
-        """The mechanism on a sample drawn so."""
+        """What `mechanism.on(scheme)` makes: the mechanism on a sample drawn in this way."""
 
     @abstractmethod
     def draw(self, population: int, source: Source | None = None) -> Any:
-        """Draw from records 0..population-1, with secure randomness unless a source is given."""
+        """Draw from records 0..population-1, with secure randomness unless a source is given.
+
+        One sample is an array of record numbers; an epoch is a list of such arrays, one per step.
+        """
 
     # -- what it draws -----------------------------------------------------------------------------------------
 
-    @property
-    def one_sample(self) -> bool:
-        """Whether it draws one sample for one mechanism, and not the batches of an epoch."""
-        return False
-
-    @property
-    def by_place(self) -> bool:
-        """Whether the chance of a record depends on its place, so that one that is added before it changes it."""
-        return False
+    one_sample: bool = False
+    """Whether it draws one sample for one mechanism, and not the batches of an epoch."""
+    by_place: bool = False
+    """Whether the chance of a record depends on its place, so that adding a record before it changes that chance."""
+    streams: bool = False
+    """Whether every record has a coin of its own, all of one rate: then any part of them can be drawn by itself."""
 
     @property
     def places(self) -> int | None:
@@ -65,11 +88,6 @@ class Scheme(ABC):
         """
         return None
 
-    @property
-    def streams(self) -> bool:
-        """Whether every record has a coin of its own, all of one rate: then any part of them can be drawn by itself."""
-        return False
-
     def batches(self, population: int, source: Source) -> list[np.ndarray]:
         """The batches of the steps that one draw makes, as whole numbers of records."""
         drawn = self.draw(population, source)
@@ -81,7 +99,7 @@ class Scheme(ABC):
         return 0
 
     def simulate(self, inner: Mechanism, contributions: Array, source: Source) -> Array:
-        """Outputs of the mechanism on samples drawn so, the record with these contributions being drawn most."""
+        """Outputs of the mechanism on samples drawn in this way; the record that contributes is drawn most."""
         population = self.population or self.places or (FEW_RECORDS if self.one_sample else self.steps)
         taken = np.zeros((len(contributions), self.steps))
         for run in range(len(contributions)):

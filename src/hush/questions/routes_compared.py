@@ -104,7 +104,7 @@ def _interval(ends: Interval) -> str:
 
 
 def _at_most(ends: Interval) -> str:
-    """What a pair says that no mechanism is known to attain: its own lower end is none of the truth."""
+    """What a pair says that no mechanism is known to attain: its own lower end says nothing about the truth."""
     return _interval((0.0, ends[1]))
 
 

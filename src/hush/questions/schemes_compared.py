@@ -92,7 +92,7 @@ class SchemeComparison:
         >>> found.chart().claim.text
         'reported 0.955, true at least 4.9 times that'
         """
-        last = (Poisson.title, ShuffledBatches.title)  # next to each other, so that the mistake is one glance
+        last = (Poisson.title, ShuffledBatches.title)  # next to each other, so that the mistake is seen at a glance
         ordered = sorted(self.rows, key=lambda row: last.index(row.name) if row.name in last else -1)
         ranges = tuple(
             Range(
@@ -124,7 +124,7 @@ class SchemeComparison:
     @property
     def _setting(self) -> str:
         return (
-            f"Gaussian noise of multiplier {self.noise_multiplier:g}, {self.steps} steps an epoch, "
+            f"Gaussian noise of multiplier {self.noise_multiplier:g}, {self.steps} steps per epoch, "
             f"epochs: {self.epochs}"
         )
 

@@ -5,6 +5,7 @@ from __future__ import annotations
 import dataclasses
 import json
 import math
+from functools import partial
 from pathlib import Path
 
 import numpy as np
@@ -184,6 +185,8 @@ def test_resumed_runs_report_the_plan_and_go_on(tmp_path: Path) -> None:
     model = nn.Linear(4, 2)
     optimizer = torch.optim.Adam(model.parameters(), lr=0.05)
 
+    run = partial(fit, loss=F.cross_entropy, max_norm=1.0)
+
     class Stop(Exception):
         pass
 
@@ -192,31 +195,12 @@ def test_resumed_runs_report_the_plan_and_go_on(tmp_path: Path) -> None:
             raise Stop
 
     with pytest.raises(Stop):
-        fit(
-            model,
-            data(),
-            POISSON,
-            loss=F.cross_entropy,
-            max_norm=1.0,
-            optimizer=optimizer,
-            save_to=path,
-            save_every=3,
-            on_step=stop,
-        )
+        run(model, data(), POISSON, optimizer=optimizer, save_to=path, save_every=3, on_step=stop)
     assert {name.split(".")[0] for name in load_file(path)} == {"model", "optimizer"}
     fresh = nn.Linear(4, 2)
     again = torch.optim.Adam(fresh.parameters(), lr=0.5)
     seen = []
-    trained = fit(
-        fresh,
-        data(),
-        POISSON,
-        loss=F.cross_entropy,
-        max_norm=1.0,
-        optimizer=again,
-        resume_from=path,
-        on_step=seen.append,
-    )
+    trained = run(fresh, data(), POISSON, optimizer=again, resume_from=path, on_step=seen.append)
     assert [progress.step for progress in seen] == [7, 8, 9, 10]
     assert again.param_groups[0]["lr"] == 0.05
     assert trained.steps == 10 and trained.bound == POISSON.bound and trained.private

@@ -5,19 +5,16 @@ from __future__ import annotations
 from argparse import ArgumentParser, Namespace
 
 from hush.app import output
-from hush.app.options import LANGUAGE, add_examples, add_mechanism, add_tolerance, mechanism_of
+from hush.app.options import add_question, mechanism_of
 
 
 def add(parser: ArgumentParser) -> None:
     """The options."""
-    add_mechanism(parser)
-    parser.add_argument("--epsilon", type=float, required=True)
-    add_tolerance(parser)
-    add_examples(
+    add_question(
         parser,
+        "--epsilon",
         'hush delta "laplace 1 | repeat 10" --epsilon 4',
         'hush delta "randomized-response 1 relation=replace | repeat 10" --epsilon 4',
-        more=LANGUAGE,
     )
 
 

@@ -5,19 +5,16 @@ from __future__ import annotations
 from argparse import ArgumentParser, Namespace
 
 from hush.app import output
-from hush.app.options import LANGUAGE, add_examples, add_mechanism, add_tolerance, mechanism_of
+from hush.app.options import add_question, mechanism_of
 
 
 def add(parser: ArgumentParser) -> None:
     """The options."""
-    add_mechanism(parser)
-    parser.add_argument("--delta", type=float, required=True)
-    add_tolerance(parser)
-    add_examples(
+    add_question(
         parser,
+        "--delta",
         "hush epsilon --noise 1.0 --rate 0.01 --steps 10000 --delta 1e-5",
         'hush epsilon "gaussian 1.0 | poisson 0.01 | repeat 10000; laplace 2" --delta 1e-5',
-        more=LANGUAGE,
     )
 
 

@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, replace
+from typing import ClassVar
 
 from hush.arrays import Array
 from hush.checks import count
@@ -12,6 +13,7 @@ from hush.mechanisms.evidence import Evidence
 from hush.mechanisms.mechanism import ALGEBRA, Mechanism, require_child
 from hush.mechanisms.neighbours import Counts, Neighbours
 from hush.mechanisms.traits import Scope, Special, Step
+from hush.mechanisms.wrapper import Wrapper
 from hush.randomness.source import Source
 
 LARGEST = 10_000
@@ -19,18 +21,17 @@ LARGEST = 10_000
 
 
 @dataclass(frozen=True)
-class Group(Mechanism):
+class Group(Wrapper):
     """The guarantee for `size` records at once, from the pair at that many records."""
 
-    inner: Mechanism
     size: int
-    relation: Relation = field(init=False)
+    verb: ClassVar[str] = "group"
 
     def __post_init__(self) -> None:
         object.__setattr__(self, "size", count("group", 1, size=self.size))
         if self.size > LARGEST:
             raise InvalidParameter("group", f"size <= {LARGEST} (in all)", size=self.size)
-        object.__setattr__(self, "relation", require_child("group", self.inner).relation)
+        super().__post_init__()
 
     @classmethod
     def of(cls, inner: Mechanism, size: int) -> Mechanism:
@@ -38,10 +39,6 @@ class Group(Mechanism):
         if isinstance(inner, Group):
             return cls(inner.inner, size * inner.size)
         return inner if size == 1 else cls(inner, size)
-
-    @property
-    def children(self) -> tuple[Mechanism, ...]:
-        return (self.inner,)
 
     @property
     def scope(self) -> Scope:
@@ -82,25 +79,21 @@ class Group(Mechanism):
 
 
 @dataclass(frozen=True)
-class Under(Mechanism):
+class Under(Wrapper):
     """The same mechanism, its guarantee stated for another relation."""
 
-    inner: Mechanism
     relation: Relation
+    verb: ClassVar[str] = "under"
+    other_contribution = -1.0  # a record may push the sum up, and the one in its place push it down
 
     def __post_init__(self) -> None:
         checked_relation("under", self.relation)
-        require_child("under", self.inner)
+        require_child(self.verb, self.inner)
         if self.relation is Relation.ADD_REMOVE:
             raise NotCovered(
                 "a guarantee for replace-one says nothing about adding or removing a record: "
                 "state the noise under ADD_REMOVE"
             )
-
-    @property
-    def other_contribution(self) -> float:
-        """A record that is replaced by another may push the sum up, and the other one down."""
-        return -1.0
 
     @classmethod
     def of(cls, inner: Mechanism, relation: Relation) -> Mechanism:
@@ -109,10 +102,6 @@ class Under(Mechanism):
         if isinstance(inner, Under) and inner.inner.relation is relation:
             return inner.inner
         return cls(inner, relation)
-
-    @property
-    def children(self) -> tuple[Mechanism, ...]:
-        return (self.inner,)
 
     def knows(self, neighbours: Neighbours) -> Evidence:
         return self.inner.evidence(neighbours)

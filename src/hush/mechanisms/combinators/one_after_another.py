@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
+from abc import abstractmethod
 from collections.abc import Callable, Iterable
 from dataclasses import dataclass, field
+from typing import ClassVar
 
 from hush.arrays import Array, columns
 from hush.checks import count
@@ -24,6 +26,7 @@ from hush.mechanisms.mechanism import (
 )
 from hush.mechanisms.neighbours import ADDED, REMOVED, Neighbours
 from hush.mechanisms.traits import Special, Step
+from hush.mechanisms.wrapper import Wrapper
 from hush.randomness.source import Source
 
 COMPOSITION = (
@@ -35,15 +38,22 @@ COMPOSITION = (
 class Composition(Mechanism):
     """Mechanisms on the same data, each with fresh randomness and a number of times."""
 
-    def _known(self, neighbours: Neighbours, parts: Iterable[tuple[Mechanism, int]]) -> Evidence:
+    @property
+    @abstractmethod
+    def runs(self) -> tuple[tuple[Mechanism, int], ...]:
+        """Which mechanisms run, and how often each."""
+
+    def knows(self, neighbours: Neighbours) -> Evidence:
         """Where all take part, the product; where one sample is drawn for all, that of the whole, mixed."""
+        if not any(times for _, times in self.runs):
+            return NOTHING
         if neighbours.settled is not None:
-            return Evidence.product((part.evidence(neighbours), times) for part, times in parts)
+            return Evidence.product((part.evidence(neighbours), times) for part, times in self.runs)
         return Evidence(
             lambda: self._sampled_pair(neighbours),
             lambda: self._sampled_curve(neighbours),
             lambda alone: self._sampled_attained(neighbours, alone),
-            curve_says_more=any(part.evidence(REMOVED).curve_says_more for part, _ in parts),
+            curve_says_more=any(part.evidence(REMOVED).curve_says_more for part, _ in self.runs),
         )
 
     def _sampled_pair(self, neighbours: Neighbours) -> Pair:
@@ -75,18 +85,30 @@ class Composition(Mechanism):
         plain = [self.evidence(n).curve for n in (REMOVED, ADDED)]
         return poisson_sample(RenyiCurve.largest(plain), neighbours.sampled)
 
+    @property
+    def special(self) -> Special:
+        def likened(records: int, alone: bool) -> tuple[Pair, ...]:  # noqa: ARG001
+            ran = [(part, times) for part, times in self.runs if times]
+            if not ran:
+                return (IDENTITY,)
+            return chosen((part.special.likened(records, False), times) for part, times in ran)
+
+        return Special(likened=likened)
+
+    def simulate(self, contributions: Array, source: Source) -> Array:
+        return columns([part.simulate(contributions, source) for part, times in self.runs for _ in range(times)])
+
 
 @dataclass(frozen=True)
-class Repeat(Composition):
+class Repeat(Composition, Wrapper):
     """The same mechanism, with fresh randomness, a number of times."""
 
-    inner: Mechanism
     times: int
-    relation: Relation = field(init=False)
+    verb: ClassVar[str] = "repeat"
 
     def __post_init__(self) -> None:
         object.__setattr__(self, "times", count("repeat", 0, times=self.times))
-        object.__setattr__(self, "relation", require_child("repeat", self.inner).relation)
+        super().__post_init__()
 
     @classmethod
     def of(cls, inner: Mechanism, times: int) -> Mechanism:
@@ -96,24 +118,12 @@ class Repeat(Composition):
         return inner if times == 1 else cls(inner, times)
 
     @property
-    def children(self) -> tuple[Mechanism, ...]:
-        return (self.inner,)
-
-    @property
     def steps_in_sequence(self) -> tuple[tuple[Mechanism, int], ...]:
         return tuple((step, times * self.times) for step, times in self.inner.steps_in_sequence)
 
-    def knows(self, neighbours: Neighbours) -> Evidence:
-        return self._known(neighbours, [(self.inner, self.times)]) if self.times else NOTHING
-
     @property
-    def special(self) -> Special:
-        def likened(records: int, alone: bool) -> tuple[Pair, ...]:  # noqa: ARG001
-            if self.times == 0:
-                return (IDENTITY,)
-            return chosen([(self.inner.special.likened(records, False), self.times)])
-
-        return Special(likened=likened)
+    def runs(self) -> tuple[tuple[Mechanism, int], ...]:
+        return ((self.inner, self.times),)
 
     def derivation(self) -> Step:
         return Step(
@@ -122,9 +132,6 @@ class Repeat(Composition):
             "all parameters are fixed in advance (steps may otherwise depend on earlier outputs)",
             (self.inner.derivation(),),
         )
-
-    def simulate(self, contributions: Array, source: Source) -> Array:
-        return columns([self.inner.simulate(contributions, source) for _ in range(self.times)])
 
     def __str__(self) -> str:
         return f"{self.inner}, {self.times} times"
@@ -167,18 +174,12 @@ class Sequence(Composition):
         return cls(parts)
 
     @property
-    def steps_in_sequence(self) -> tuple[tuple[Mechanism, int], ...]:
+    def runs(self) -> tuple[tuple[Mechanism, int], ...]:
         return self.parts
 
-    def knows(self, neighbours: Neighbours) -> Evidence:
-        return self._known(neighbours, self.parts)
-
     @property
-    def special(self) -> Special:
-        def likened(records: int, alone: bool) -> tuple[Pair, ...]:  # noqa: ARG001
-            return chosen((part.special.likened(records, False), times) for part, times in self.parts)
-
-        return Special(likened=likened)
+    def steps_in_sequence(self) -> tuple[tuple[Mechanism, int], ...]:
+        return self.parts
 
     def derivation(self) -> Step:
         return Step(
@@ -187,9 +188,6 @@ class Sequence(Composition):
             "all parameters are fixed in advance",
             tuple(Repeat.of(m, n).derivation() for m, n in self.parts),
         )
-
-    def simulate(self, contributions: Array, source: Source) -> Array:
-        return columns([part.simulate(contributions, source) for part, times in self.parts for _ in range(times)])
 
     def __str__(self) -> str:
         return ", then ".join(str(Repeat.of(m, n)) for m, n in self.parts)

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+from abc import abstractmethod
 from collections.abc import Sequence
 from dataclasses import dataclass, field, replace
 from typing import ClassVar
@@ -10,15 +11,16 @@ from typing import ClassVar
 import numpy as np
 
 from hush.arrays import Array
-from hush.checks import count, number
+from hush.checks import number
 from hush.curves.interval import Interval
 from hush.curves.pairs.pair import Pair
 from hush.curves.relation import Relation
 from hush.curves.theorems import last_iterate
 from hush.errors import InvalidParameter, NotCovered
-from hush.mechanisms.last_iterate.iteration import ONLY_LAST, THEOREM, LastIterate, sized, wide
+from hush.mechanisms.fields import instance, whole
+from hush.mechanisms.last_iterate.iteration import ONLY_LAST, SIZED, THEOREM, LastIterate, sized
 from hush.mechanisms.leaf import IN_ORDER
-from hush.mechanisms.traits import Scope, Step
+from hush.mechanisms.traits import Scope
 from hush.numerics.rounding import UNIT
 from hush.randomness.float_noise import normal
 from hush.randomness.source import Source
@@ -66,29 +68,23 @@ class ConvexLoss:
         return f"the loss of every record is {kind}, {self.smoothness:g}-smooth and {' and '.join(bounds)}"
 
 
-def check_descent(node: LastIterate, loss: object, diameter: float = 0.0) -> None:
-    """Validate what all gradient descents share: loss, noise, step size."""
-    who = type(node).__name__
-    if not isinstance(loss, ConvexLoss):
-        raise InvalidParameter(who, "a hush.ConvexLoss", loss=loss)
-    values = node.__dict__
-    object.__setattr__(node, "noise", sized(who, noise=values["noise"]))
-    rule = f"0 < step_size <= 2/smoothness = {2 / loss.smoothness:g}"
-    limit = 2 / loss.smoothness * (1 + 2 * UNIT)  # 2/smoothness itself may have been rounded up
-    step = number(who, rule, 0.0, limit, low_open=True, step_size=values["step_size"])
-    step = sized(who, step_size=step)
-    object.__setattr__(node, "step_size", step)
-    if diameter == math.inf and loss.strong_convexity > 0 and loss.sensitivity == math.inf:
-        rule = "a finite diameter, or the loss's sensitivity: unbounded, a strongly convex loss is not Lipschitz"
-        raise InvalidParameter(who, rule, diameter=diameter)
+A_LOSS = instance(ConvexLoss, "a hush.ConvexLoss")
 
 
 class GradientDescent(LastIterate):
-    """Steps down the gradient of a convex loss, with noise."""
+    """Steps down the gradient of a convex loss, with noise in each."""
 
     loss: ConvexLoss
     noise: float
     step_size: float
+
+    def __post_init__(self) -> None:
+        super().__post_init__()
+        who, loss = type(self).__name__, self.loss
+        rule = f"0 < step_size <= 2/smoothness = {2 / loss.smoothness:g}"
+        limit = 2 / loss.smoothness * (1 + 2 * UNIT)  # 2/smoothness itself may have been rounded up
+        step = number(who, rule, 0.0, limit, low_open=True, step_size=self.step_size)
+        object.__setattr__(self, "step_size", sized(who, step_size=step))
 
     @property
     def gap(self) -> float:
@@ -114,8 +110,50 @@ class GradientDescent(LastIterate):
         return places[1:]
 
 
+class ProjectedDescent(GradientDescent):
+    """The same with a projection on a convex set, or without one."""
+
+    diameter: float
+    """That of the set; infinity where there is none."""
+
+    def __post_init__(self) -> None:
+        super().__post_init__()
+        if self.diameter != math.inf:
+            object.__setattr__(self, "diameter", sized(type(self).__name__, diameter=self.diameter))
+        elif self.loss.strong_convexity > 0 and self.loss.sensitivity == math.inf:
+            rule = "a finite diameter, or the loss's sensitivity: unbounded, a strongly convex loss is not Lipschitz"
+            raise InvalidParameter(type(self).__name__, rule, diameter=self.diameter)
+
+    @property
+    @abstractmethod
+    def ratio(self) -> float:
+        """How far a replaced record moves a step that it takes part in, over the step's noise."""
+
+    def composed_mu(self) -> float:
+        return self.ratio * math.sqrt(self.length())
+
+    @property
+    def far(self) -> float:
+        """How far apart two iterates may be, over the noise of one step."""
+        return self.diameter / (self.step_size * self.noise)
+
+    @property
+    def start(self) -> str:
+        """What is assumed of the start and the projection."""
+        if self.diameter == math.inf:
+            return "the start is public"
+        return (
+            f"the start is public and every iterate is projected on a convex set of diameter at most {self.diameter:g}"
+        )
+
+    def path(self, moved: Sequence[float], contributions: Array, source: Source) -> list[Array]:
+        if self.diameter < math.inf:
+            raise NotCovered(f"{self}: runs are simulated without a projection")
+        return super().path(moved, contributions, source)
+
+
 @dataclass(frozen=True, kw_only=True)
-class NoisyGradientDescent(GradientDescent):
+class NoisyGradientDescent(ProjectedDescent):
     """w -> Proj(w - step_size (mean gradient of all records + N(0, noise^2))), from a public start.
 
     `diameter` is that of the convex set that is projected on, infinity where there is none. Stated for replace-one:
@@ -127,40 +165,31 @@ class NoisyGradientDescent(GradientDescent):
     [2.88..., 6.30...]
     """
 
-    loss: ConvexLoss
-    records: int
-    iterations: int
-    noise: float
+    loss: ConvexLoss = field(metadata=A_LOSS)
+    records: int = field(metadata=whole(1))
+    iterations: int = field(metadata=whole(1))
+    noise: float = field(metadata=SIZED)
     step_size: float
     diameter: float
     relation: Relation = field(init=False, default=Relation.REPLACE)
-
-    def __post_init__(self) -> None:
-        who = "NoisyGradientDescent"
-        object.__setattr__(self, "records", count(who, 1, records=self.records))
-        object.__setattr__(self, "iterations", count(who, 1, iterations=self.iterations))
-        object.__setattr__(self, "diameter", wide(who, self.diameter))
-        check_descent(self, self.loss, self.diameter)
+    theorem = THEOREM
+    assumes = "{self.loss.words}; {self.start}; " + ONLY_LAST
 
     @property
-    def _ratio(self) -> float:
+    def ratio(self) -> float:
         return self.loss.moved / (self.records * self.noise)
 
     def mu(self) -> Interval:
         if self.diameter < math.inf:
-            far = self.diameter / (self.step_size * self.noise)
-            high = last_iterate.projected_mu(self.gap, self.iterations, self._ratio, far)
+            high = last_iterate.projected_mu(self.gap, self.iterations, self.ratio, self.far)
             return 0.0, high * (1 + last_iterate.MU_ROUNDING)
-        low = last_iterate.linear_descent_mu(self.curved, 1, self.iterations, self._ratio)
-        high = last_iterate.full_batch_mu(self.gap, self.iterations, self._ratio)
+        low = last_iterate.linear_descent_mu(self.curved, 1, self.iterations, self.ratio)
+        high = last_iterate.full_batch_mu(self.gap, self.iterations, self.ratio)
         return low * (1 - last_iterate.MU_ROUNDING), high * (1 + last_iterate.MU_ROUNDING)
 
     @property
     def scope(self) -> Scope:
         return Scope(populations=frozenset([self.records]))
-
-    def composed_mu(self) -> float:
-        return self._ratio * math.sqrt(self.iterations)
 
     def length(self) -> int:
         return self.iterations
@@ -168,12 +197,8 @@ class NoisyGradientDescent(GradientDescent):
     def after(self, place: int) -> NoisyGradientDescent:
         return replace(self, iterations=place)
 
-    def derivation(self) -> Step:
-        return Step(str(self), THEOREM, f"{self.loss.words}; {_projection(self.diameter)}; {ONLY_LAST}")
-
     def simulate(self, contributions: Array, source: Source) -> Array:
         """The record takes part in every step."""
-        _refuse_projection(self, self.diameter)
         return self.path([self.loss.moved / self.records] * self.iterations, contributions, source)[-1]
 
     def __str__(self) -> str:
@@ -183,20 +208,9 @@ class NoisyGradientDescent(GradientDescent):
         )
 
 
-def _refuse_projection(run: GradientDescent, diameter: float) -> None:
-    if diameter < math.inf:
-        raise NotCovered(f"{run}: runs are simulated without a projection")
-
-
-def _projection(diameter: float) -> str:
-    if diameter == math.inf:
-        return "the start is public"
-    return f"the start is public and every iterate is projected on a convex set of diameter at most {diameter:g}"
-
-
 @dataclass(frozen=True, kw_only=True)
-class CyclicGradientDescent(GradientDescent):
-    """The same with one of several fixed batches a step, in the same order every epoch. The last batch is the worst.
+class CyclicGradientDescent(ProjectedDescent):
+    """The same with one of several fixed batches per step, in the same order every epoch. The last batch is the worst.
 
     Which batch a record is in does not depend on the data; one record is replaced by another in its place.
 
@@ -207,33 +221,27 @@ class CyclicGradientDescent(GradientDescent):
     """
 
     unit: ClassVar[str] = "epoch"
-    loss: ConvexLoss
-    batches: int
-    batch_size: int
-    epochs: int
-    noise: float
+    loss: ConvexLoss = field(metadata=A_LOSS)
+    batches: int = field(metadata=whole(1))
+    batch_size: int = field(metadata=whole(1))
+    epochs: int = field(metadata=whole(1))
+    noise: float = field(metadata=SIZED)
     step_size: float
     diameter: float
     relation: Relation = field(init=False, default=Relation.REPLACE)
-
-    def __post_init__(self) -> None:
-        who = "CyclicGradientDescent"
-        for name in ("batches", "batch_size", "epochs"):
-            object.__setattr__(self, name, count(who, 1, **{name: getattr(self, name)}))
-        object.__setattr__(self, "diameter", wide(who, self.diameter))
-        check_descent(self, self.loss, self.diameter)
+    theorem = f"{THEOREM}; a record of the last batch is the worst"
+    assumes = "{self.loss.words}; {self.start}; batches are fixed without regard to the data; " + ONLY_LAST
 
     @property
-    def _ratio(self) -> float:
+    def ratio(self) -> float:
         return self.loss.moved / (self.batch_size * self.noise)
 
     def mu(self) -> Interval:
-        high = last_iterate.cyclic_mu(self.gap, self.batches, self.epochs, self._ratio)
+        high = last_iterate.cyclic_mu(self.gap, self.batches, self.epochs, self.ratio)
         if self.diameter < math.inf:
-            far = self.diameter / (self.step_size * self.noise)
-            high = min(high, last_iterate.cyclic_projected_mu(self.batches, self.epochs, self._ratio, far))
+            high = min(high, last_iterate.cyclic_projected_mu(self.batches, self.epochs, self.ratio, self.far))
             return 0.0, high * (1 + last_iterate.MU_ROUNDING)
-        low = last_iterate.linear_descent_mu(self.curved, self.batches, self.epochs, self._ratio)
+        low = last_iterate.linear_descent_mu(self.curved, self.batches, self.epochs, self.ratio)
         return low * (1 - last_iterate.MU_ROUNDING), high * (1 + last_iterate.MU_ROUNDING)
 
     @property
@@ -245,22 +253,14 @@ class CyclicGradientDescent(GradientDescent):
             raise NotCovered(f"{self} for groups larger than a batch; groups up to {self.batch_size} are covered")
         return super().at(removed, added)
 
-    def composed_mu(self) -> float:
-        return self._ratio * math.sqrt(self.epochs)
-
     def length(self) -> int:
         return self.epochs
 
     def after(self, place: int) -> CyclicGradientDescent:
         return replace(self, epochs=place)
 
-    def derivation(self) -> Step:
-        assumed = f"{self.loss.words}; {_projection(self.diameter)}; batches are fixed without regard to the data"
-        return Step(str(self), f"{THEOREM}; a record of the last batch is the worst", f"{assumed}; {ONLY_LAST}")
-
     def simulate(self, contributions: Array, source: Source) -> Array:
         """The record is in the last batch of every epoch."""
-        _refuse_projection(self, self.diameter)
         epoch = [0.0] * (self.batches - 1) + [self.loss.moved / self.batch_size]
         return self.path(epoch * self.epochs, contributions, source)[-1]
 

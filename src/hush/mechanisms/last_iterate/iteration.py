@@ -21,6 +21,7 @@ from hush.curves.renyi.curve import ZERO, RenyiCurve
 from hush.curves.theorems import last_iterate
 from hush.errors import InvalidParameter, NotCovered
 from hush.mechanisms.evidence import IDENTITY
+from hush.mechanisms.fields import between
 from hush.mechanisms.last_iterate.hidden_iterates import LEAST_GAIN, HiddenIterates, checkpoints
 from hush.mechanisms.leaf import Leaf
 from hush.mechanisms.leaves.stated import GaussianDP
@@ -39,6 +40,8 @@ THEOREM = (
 LEAST_MU, LARGEST_MU = 1e-9, 1e6
 """Distances of normals that are computed; below, the least one stands for all."""
 LONGEST_SCHEDULE = 100_000
+SIZED = between(1e-12, 1e12)
+"""Sizes that are computed, of gradients, noise and steps."""
 
 
 def gaussian_of(mu: float, relation: Relation) -> Mechanism:
@@ -146,7 +149,7 @@ class NoisyIteration(LastIterate):
     ) -> None:
         first = _listed(sensitivities)
         if not isinstance(first, list | tuple) or not 1 <= len(first) <= LONGEST_SCHEDULE:
-            rule = f"a list of 1 to {LONGEST_SCHEDULE} sensitivities, one a step"
+            rule = f"a list of 1 to {LONGEST_SCHEDULE} sensitivities, one per step"
             raise InvalidParameter("NoisyIteration", rule, sensitivities=sensitivities)
         for name, given, low, high in (
             ("sensitivities", first, 0.0, 1e9),
@@ -214,12 +217,6 @@ def _schedule(name: str, given: object, low: float, high: float, steps: int) -> 
 
 
 def sized(who: str, **field: Any) -> float:
-    """A number of a size that is computed: 1e-12 to 1e12."""
+    """A number of a size that is computed."""
     ((name, value),) = field.items()
-    fields: dict[str, Any] = {name: value}
-    return number(who, f"1e-12 <= {name} <= 1e12", 1e-12, 1e12, **fields)
-
-
-def wide(who: str, diameter: object) -> float:
-    """A diameter, infinity for no projection."""
-    return math.inf if diameter == math.inf else sized(who, diameter=diameter)
+    return SIZED["check"](who, name, value)

@@ -1,4 +1,4 @@
-"""One noisy pass over the records, one a step: to its end, or to a random stop."""
+"""One noisy pass over the records, one per step: to its end, or to a random stop."""
 
 from __future__ import annotations
 
@@ -21,9 +21,10 @@ from hush.curves.theorems import last_iterate
 from hush.curves.theorems.random_stop import random_stop_divergence, random_stop_groups
 from hush.errors import InvalidParameter, NotCovered
 from hush.mechanisms.evidence import IDENTITY
-from hush.mechanisms.last_iterate.descent import ConvexLoss, GradientDescent, check_descent
+from hush.mechanisms.fields import instance, whole
+from hush.mechanisms.last_iterate.descent import A_LOSS, ConvexLoss, GradientDescent
 from hush.mechanisms.last_iterate.hidden_iterates import HiddenIterates, checkpoints
-from hush.mechanisms.last_iterate.iteration import LEAST_MU, ONLY_LAST, gaussian_of
+from hush.mechanisms.last_iterate.iteration import LEAST_MU, ONLY_LAST, SIZED, gaussian_of
 from hush.mechanisms.leaf import IN_ORDER, Leaf
 from hush.mechanisms.mechanism import Mechanism
 from hush.mechanisms.neighbours import Neighbours
@@ -48,15 +49,11 @@ class OnePassGradientDescent(GradientDescent):
     """
 
     unit: ClassVar[str] = "record"
-    loss: ConvexLoss
-    records: int
-    noise: float
+    loss: ConvexLoss = field(metadata=A_LOSS)
+    records: int = field(metadata=whole(1))
+    noise: float = field(metadata=SIZED)
     step_size: float
     relation: Relation = field(init=False, default=Relation.REPLACE)
-
-    def __post_init__(self) -> None:
-        object.__setattr__(self, "records", count("OnePassGradientDescent", 1, records=self.records))
-        check_descent(self, self.loss)
 
     @property
     def ratio(self) -> float:
@@ -132,7 +129,7 @@ class OnePassGradientDescent(GradientDescent):
 
     def __str__(self) -> str:
         return (
-            f"the last iterate of one noisy pass over {self.records} records, one a step of size {self.step_size:g}, "
+            f"the last iterate of one noisy pass over {self.records} records, one per step of size {self.step_size:g}, "
             f"noise {self.noise:g} on the gradient"
         )
 
@@ -150,13 +147,9 @@ class RandomStop(Leaf, HiddenIterates):
     """
 
     unit: ClassVar[str] = "records"
-    run: OnePassGradientDescent
+    run: OnePassGradientDescent = field(metadata=instance(OnePassGradientDescent, "a hush.OnePassGradientDescent"))
     relation: Relation = field(init=False, default=Relation.REPLACE)
     word: ClassVar[str] = ""  # no expression makes the run that it would follow
-
-    def __post_init__(self) -> None:
-        if not isinstance(self.run, OnePassGradientDescent):
-            raise InvalidParameter("RandomStop", "a hush.OnePassGradientDescent", run=self.run)
 
     def _single(self, removed: int, added: int) -> None:
         if self.steps(removed, added) > 1:

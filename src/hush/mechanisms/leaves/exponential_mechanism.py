@@ -3,22 +3,22 @@
 from __future__ import annotations
 
 from abc import abstractmethod
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import ClassVar
 
 import numpy as np
 from scipy import special
 
 from hush.arrays import Array
-from hush.checks import number
 from hush.curves.pairs.pair import Pair
 from hush.curves.pairs.segment import SegmentPair
 from hush.curves.pairs.worst_case import stated_points
-from hush.curves.relation import Relation, checked_relation
+from hush.curves.relation import Relation
 from hush.curves.renyi.curve import RenyiCurve
 from hush.curves.renyi.families import bounded_range
 from hush.curves.renyi.sampling import poisson_sample
 from hush.errors import InvalidParameter, NotCovered
+from hush.mechanisms.fields import between, truth
 from hush.mechanisms.leaf import Leaf
 from hush.mechanisms.leaves.stated import PureDP
 from hush.mechanisms.mechanism import against_nothing
@@ -87,20 +87,12 @@ class Exponential(BoundedRange):
 
     epsilon: EpsilonField = EPSILON  # pyright: ignore[reportIncompatibleMethodOverride]
     relation: Relation = Relation.ADD_REMOVE
-
-    def __post_init__(self) -> None:
-        checked_relation("Exponential", self.relation)
+    theorem = "bounded range: Dong, Durfee, Rogers 2020, Lemma 3.1 (envelope of all pairs of that range)"
+    assumes = "utility sensitivity 1 when you {self.relation.words}, weights exp(epsilon * utility / 2)"
 
     @property
     def loss_range(self) -> float:
         return float(self.epsilon)
-
-    def derivation(self) -> Step:
-        return Step(
-            str(self),
-            "bounded range: Dong, Durfee, Rogers 2020, Lemma 3.1 (envelope of all pairs of that range)",
-            f"utility sensitivity 1 when you {self.relation.words}, weights exp(epsilon * utility / 2)",
-        )
 
     def simulate(self, contributions: Array, source: Source) -> Array:
         """Two options, the record being for the one and against the other."""
@@ -122,17 +114,13 @@ class ReportNoisyMax(BoundedRange):
     True
     """
 
-    scale: float
-    monotone: bool = False
+    scale: float = field(metadata=between(0.004, 1e9))
+    monotone: bool = field(default=False, metadata=truth())
     relation: Relation = Relation.ADD_REMOVE
     word: ClassVar[str] = "noisy-max"
 
     def __post_init__(self) -> None:
-        rule = "0.004 <= scale <= 1e9"
-        object.__setattr__(self, "scale", number("ReportNoisyMax", rule, 0.004, 1e9, scale=self.scale))
-        if not isinstance(self.monotone, bool):
-            raise InvalidParameter("ReportNoisyMax", "monotone to be True or False", monotone=self.monotone)
-        checked_relation("ReportNoisyMax", self.relation)
+        super().__post_init__()
         if self.monotone and self.relation is Relation.REPLACE:
             raise InvalidParameter("ReportNoisyMax", "monotone only under ADD_REMOVE", monotone=self.monotone)
 

@@ -14,7 +14,6 @@ from hush.curves.pairs.pointwise import Largest
 from hush.curves.relation import Relation, checked_relation
 from hush.errors import InvalidParameter, NotCovered
 from hush.mechanisms.leaf import Leaf
-from hush.mechanisms.traits import Step
 
 
 @dataclass(frozen=True)
@@ -31,6 +30,8 @@ class FromPair(Leaf):
     remove: Pair
     add: Pair
     relation: Relation = Relation.ADD_REMOVE
+    theorem = "dominating pairs: Zhu, Dong, Wang 2022, Def. 7"
+    assumes = "the pair dominates, as stated"
 
     def __post_init__(self) -> None:
         for name in ("remove", "add"):
@@ -64,9 +65,6 @@ class FromPair(Leaf):
         if self.relation is Relation.ADD_REMOVE and removed + added == 1:
             return self.remove if removed else self.add
         raise NotCovered(f"{self} answers for one record; supply the pair of the group or of the replacement")
-
-    def derivation(self) -> Step:
-        return Step(str(self), "dominating pairs: Zhu, Dong, Wang 2022, Def. 7", "the pair dominates, as stated")
 
     def __str__(self) -> str:
         return "a mechanism with a supplied dominating pair"

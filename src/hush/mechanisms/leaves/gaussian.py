@@ -3,19 +3,18 @@
 from __future__ import annotations
 
 import math
-from dataclasses import dataclass, replace
-from typing import ClassVar
+from dataclasses import dataclass, field, replace
 
 import numpy as np
 
 from hush.arrays import Array
-from hush.checks import count, number
 from hush.curves.pairs.normal import NormalPair
 from hush.curves.pairs.pair import Pair
-from hush.curves.relation import Relation, checked_relation
+from hush.curves.relation import Relation
+from hush.mechanisms.fields import between, whole
 from hush.mechanisms.leaf import Leaf
 from hush.mechanisms.neighbours import Counts, Neighbours
-from hush.mechanisms.traits import Special, Step
+from hush.mechanisms.traits import Special
 from hush.randomness.float_noise import from_masses, normal
 from hush.randomness.source import Source
 
@@ -28,18 +27,11 @@ class Gaussian(Leaf):
     2.2541...
     """
 
-    noise_multiplier: float
+    noise_multiplier: float = field(metadata=between(1e-6, 1e9))
     relation: Relation = Relation.ADD_REMOVE
-    attains_curve: ClassVar[bool] = True
-    mirrored: ClassVar[bool] = True
-
-    def __post_init__(self) -> None:
-        rule = "1e-6 <= noise_multiplier <= 1e9"
-        value = number("Gaussian", rule, 1e-6, 1e9, noise_multiplier=self.noise_multiplier)
-        object.__setattr__(self, "noise_multiplier", value)
-        checked_relation("Gaussian", self.relation)
-
-    exact_mixture = True
+    attains_curve = mirrored = exact_mixture = True
+    theorem = "dominated by N(1/σ, 1) against N(0, 1): Balle, Wang 2018, Thm 8; Dong, Roth, Su 2022, Thm 2.7"
+    assumes = "L2 sensitivity 1 when you {self.relation.words}"
 
     def at(self, removed: int, added: int) -> Pair:
         return NormalPair.shifted(self.steps(removed, added) / self.noise_multiplier)
@@ -56,13 +48,6 @@ class Gaussian(Leaf):
     def _copies(self, counts: Counts) -> Pair:
         unit = self.steps(1, 1) / self.noise_multiplier
         return NormalPair(tuple((unit * k, weight) for k, weight in enumerate(counts) if weight > 0), ((0.0, 1.0),))
-
-    def derivation(self) -> Step:
-        return Step(
-            str(self),
-            "dominated by N(1/σ, 1) against N(0, 1): Balle, Wang 2018, Thm 8; Dong, Roth, Su 2022, Thm 2.7",
-            f"L2 sensitivity 1 when you {self.relation.words}",
-        )
 
     def simulate(self, contributions: Array, source: Source) -> Array:
         return contributions + self.noise_multiplier * normal(source, len(contributions))
@@ -81,20 +66,12 @@ class DiscreteGaussian(Leaf):
     [0.25]
     """
 
-    sigma: float
-    sensitivity: int = 1
+    sigma: float = field(metadata=between(0.2, 1e4))
+    sensitivity: int = field(default=1, metadata=whole(1))
     relation: Relation = Relation.ADD_REMOVE
-    attains_curve: ClassVar[bool] = True
-    mirrored: ClassVar[bool] = True
-
-    def __post_init__(self) -> None:
-        object.__setattr__(
-            self, "sigma", number("DiscreteGaussian", "0.2 <= sigma <= 10000", 0.2, 1e4, sigma=self.sigma)
-        )
-        object.__setattr__(self, "sensitivity", count("DiscreteGaussian", 1, sensitivity=self.sensitivity))
-        checked_relation("DiscreteGaussian", self.relation)
-
-    exact_mixture = True
+    attains_curve = mirrored = exact_mixture = True
+    theorem = "the exact pair of two shifted discrete Gaussians: Canonne, Kamath, Steinke 2020, Thm 7"
+    assumes = "one integer that moves by at most {self.sensitivity} when you {self.relation.words}"
 
     def at(self, removed: int, added: int) -> Pair:
         return NormalPair.shifted(self.steps(removed, added) * self.sensitivity / self.sigma, 1 / self.sigma)
@@ -102,13 +79,6 @@ class DiscreteGaussian(Leaf):
     def mixture(self, neighbours: Neighbours) -> Pair:
         above, below = self.sides(neighbours, self.sensitivity / self.sigma)
         return NormalPair(tuple(sorted(above.items())), tuple(sorted(below.items())), 1 / self.sigma)
-
-    def derivation(self) -> Step:
-        return Step(
-            str(self),
-            "the exact pair of two shifted discrete Gaussians: Canonne, Kamath, Steinke 2020, Thm 7",
-            f"one integer that moves by at most {self.sensitivity} when you {self.relation.words}",
-        )
 
     def simulate(self, contributions: Array, source: Source) -> Array:
         reach = math.ceil(12 * self.sigma) + 12

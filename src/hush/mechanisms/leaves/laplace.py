@@ -3,21 +3,19 @@
 from __future__ import annotations
 
 import math
-from dataclasses import dataclass
-from typing import ClassVar
+from dataclasses import dataclass, field
 
 import numpy as np
 
 from hush.arrays import Array
-from hush.checks import count, number
 from hush.curves.pairs.finite import FinitePair
 from hush.curves.pairs.pair import Pair
 from hush.curves.pairs.segment import SegmentPair
-from hush.curves.relation import Relation, checked_relation
-from hush.errors import InvalidParameter, NotCovered
+from hush.curves.relation import Relation
+from hush.errors import NotCovered
+from hush.mechanisms.fields import between, whole
 from hush.mechanisms.leaf import Leaf
 from hush.mechanisms.neighbours import Neighbours
-from hush.mechanisms.traits import Step
 from hush.randomness.float_noise import laplace, uniform
 from hush.randomness.source import Source
 
@@ -30,22 +28,12 @@ class DiscreteLaplace(Leaf):
     1.5
     """
 
-    scale: float
-    sensitivity: int = 1
+    scale: float = field(metadata=between(0.002, 1e6))
+    sensitivity: int = field(default=1, metadata=whole(1, 100_000))
     relation: Relation = Relation.ADD_REMOVE
-    attains_curve: ClassVar[bool] = True
-    mirrored: ClassVar[bool] = True
-
-    def __post_init__(self) -> None:
-        object.__setattr__(
-            self, "scale", number("DiscreteLaplace", "0.002 <= scale <= 1e6", 0.002, 1e6, scale=self.scale)
-        )
-        object.__setattr__(self, "sensitivity", count("DiscreteLaplace", 1, sensitivity=self.sensitivity))
-        if self.sensitivity > 100_000:
-            raise InvalidParameter("DiscreteLaplace", "sensitivity <= 100000", sensitivity=self.sensitivity)
-        checked_relation("DiscreteLaplace", self.relation)
-
-    exact_mixture = True
+    attains_curve = mirrored = exact_mixture = True
+    theorem = "the exact pair of two shifted geometric laws: Ghosh, Roughgarden, Sundararajan 2012"
+    assumes = "one integer that moves by at most {self.sensitivity} when you {self.relation.words}"
 
     def at(self, removed: int, added: int) -> Pair:
         shift = self.steps(removed, added) * self.sensitivity
@@ -74,13 +62,6 @@ class DiscreteLaplace(Leaf):
         x = self._classes([*above, *below])
         return FinitePair.of(self._masses(above, x), self._masses(below, x))
 
-    def derivation(self) -> Step:
-        return Step(
-            str(self),
-            "the exact pair of two shifted geometric laws: Ghosh, Roughgarden, Sundararajan 2012",
-            f"one integer that moves by at most {self.sensitivity} when you {self.relation.words}",
-        )
-
     def simulate(self, contributions: Array, source: Source) -> Array:
         up, down = np.floor(-np.log(uniform(source, 2, len(contributions))) * self.scale)
         return contributions * self.sensitivity + up - down
@@ -97,14 +78,11 @@ class Laplace(Leaf):
     0.5
     """
 
-    scale: float
+    scale: float = field(metadata=between(0.002, 1e9))
     relation: Relation = Relation.ADD_REMOVE
-    attains_curve: ClassVar[bool] = True
-    mirrored: ClassVar[bool] = True
-
-    def __post_init__(self) -> None:
-        object.__setattr__(self, "scale", number("Laplace", "0.002 <= scale <= 1e9", 0.002, 1e9, scale=self.scale))
-        checked_relation("Laplace", self.relation)
+    attains_curve = mirrored = True
+    theorem = "dominated by the one-dimensional shift: Dwork et al. 2006; Zhu, Dong, Wang 2022, Prop. 9"
+    assumes = "L1 sensitivity 1 when you {self.relation.words}"
 
     def at(self, removed: int, added: int) -> Pair:
         distance = self.steps(removed, added) / self.scale
@@ -129,13 +107,6 @@ class Laplace(Leaf):
         """The lattice of a group's mixture is a bound only."""
         unsettled = neighbours.settled is None
         return () if unsettled and neighbours.most > 1 else super().attained(neighbours, alone)
-
-    def derivation(self) -> Step:
-        return Step(
-            str(self),
-            "dominated by the one-dimensional shift: Dwork et al. 2006; Zhu, Dong, Wang 2022, Prop. 9",
-            f"L1 sensitivity 1 when you {self.relation.words}",
-        )
 
     def simulate(self, contributions: Array, source: Source) -> Array:
         return contributions + self.scale * laplace(source, len(contributions))

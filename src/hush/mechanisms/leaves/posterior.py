@@ -5,13 +5,12 @@ from __future__ import annotations
 import math
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
-from typing import ClassVar
 
 import numpy as np
 from scipy import special
 
 from hush.arrays import Array
-from hush.checks import count, number, positive
+from hush.checks import number
 from hush.curves.pairs.normal import NormalPair
 from hush.curves.pairs.pair import Pair
 from hush.curves.relation import Relation
@@ -19,10 +18,11 @@ from hush.curves.renyi.curve import RenyiCurve
 from hush.curves.renyi.families import exponential_family as family_curve
 from hush.curves.renyi.families import log_beta
 from hush.errors import InvalidParameter, NotCovered
+from hush.mechanisms.fields import above, between, whole
 from hush.mechanisms.leaf import Leaf
 from hush.mechanisms.leaves.stated_curves import CurveLeaf, RenyiDP
 from hush.mechanisms.mechanism import Mechanism
-from hush.mechanisms.traits import Scope, Step
+from hush.mechanisms.traits import Scope
 from hush.randomness.float_noise import normal, uniform
 from hush.randomness.source import Source
 
@@ -69,18 +69,12 @@ class BetaPosterior(CurveLeaf):
     [0.1145, inf]
     """
 
-    flips: int
-    heads: float = 1.0
-    tails: float = 1.0
+    flips: int = field(metadata=whole(1, 10_000))
+    heads: float = field(default=1.0, metadata=between(0.001, 1e6))
+    tails: float = field(default=1.0, metadata=between(0.001, 1e6))
     relation: Relation = field(init=False, default=Relation.REPLACE)
-
-    def __post_init__(self) -> None:
-        object.__setattr__(self, "flips", count("BetaPosterior", 1, flips=self.flips))
-        if self.flips > 10_000:
-            raise InvalidParameter("BetaPosterior", "flips <= 10000", flips=self.flips)
-        for name in ("heads", "tails"):
-            rule = f"1e-3 <= {name} <= 1e6"
-            object.__setattr__(self, name, number("BetaPosterior", rule, 1e-3, 1e6, **{name: getattr(self, name)}))
+    theorem = FAMILY
+    assumes = "the number of flips is public, and one draw is released when you replace a flip"
 
     @property
     def scope(self) -> Scope:
@@ -100,11 +94,6 @@ class BetaPosterior(CurveLeaf):
             return float(np.maximum(_worst_beta(more, less, order), _worst_beta(less, more, order)))
 
         return RenyiCurve.each(divergence)
-
-    def derivation(self) -> Step:
-        return Step(
-            str(self), FAMILY, "the number of flips is public, and one draw is released when you replace a flip"
-        )
 
     def simulate(self, contributions: Array, source: Source) -> Array:
         """All flips but one are tails."""
@@ -136,18 +125,17 @@ class GaussianPosterior(Leaf):
     array([0.03930818])
     """
 
-    records: int
-    prior_variance: float
-    noise_variance: float
-    data_range: float
+    records: int = field(metadata=whole(1))
+    prior_variance: float = field(metadata=above(0))
+    noise_variance: float = field(metadata=above(0))
+    data_range: float = field(metadata=above(0))
     relation: Relation = field(init=False, default=Relation.REPLACE)
-    attains_curve: ClassVar[bool] = True
-    mirrored: ClassVar[bool] = True
+    attains_curve = mirrored = True
+    theorem = FAMILY + "; here two normals of one deviation"
+    assumes = "the number of values is public, and one draw is released when you replace a value"
 
     def __post_init__(self) -> None:
-        object.__setattr__(self, "records", count("GaussianPosterior", 1, records=self.records))
-        for name in ("prior_variance", "noise_variance", "data_range"):
-            object.__setattr__(self, name, positive("GaussianPosterior", **{name: getattr(self, name)}))
+        super().__post_init__()
         if not 1e-9 <= self.distance <= 1e6:
             raise InvalidParameter("GaussianPosterior", "a shift of 1e-9 to 1e6 deviations", shift=self.distance)
 
@@ -163,13 +151,6 @@ class GaussianPosterior(Leaf):
 
     def at(self, removed: int, added: int) -> Pair:
         return NormalPair.shifted(self.steps(removed, added) * self.distance)
-
-    def derivation(self) -> Step:
-        return Step(
-            str(self),
-            FAMILY + "; here two normals of one deviation",
-            "the number of values is public, and one draw is released when you replace a value",
-        )
 
     def simulate(self, contributions: Array, source: Source) -> Array:
         return self.distance * contributions + normal(source, len(contributions))

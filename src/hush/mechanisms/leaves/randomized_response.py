@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import math
 from dataclasses import dataclass
-from typing import ClassVar
 
 import numpy as np
 
@@ -17,7 +16,6 @@ from hush.errors import InvalidParameter
 from hush.mechanisms.leaf import Leaf
 from hush.mechanisms.neighbours import Neighbours, settled
 from hush.mechanisms.stated_epsilon import EpsilonField
-from hush.mechanisms.traits import Step
 from hush.randomness.float_noise import responses
 from hush.randomness.source import Source
 
@@ -38,8 +36,9 @@ class RandomizedResponse(Leaf):
     epsilon: EpsilonField = EPSILON  # pyright: ignore[reportIncompatibleMethodOverride]
     choices: int = 2
     relation: Relation
-    attains_curve: ClassVar[bool] = True
-    mirrored: ClassVar[bool] = True
+    attains_curve = mirrored = True
+    theorem = "the exact pair of the two answers: Warner 1965; Kairouz, Oh, Viswanath 2015"
+    assumes = "one answer, which may change at will when you {self.relation.words}"
 
     def __init__(
         self,
@@ -91,13 +90,6 @@ class RandomizedResponse(Leaf):
         if settled(neighbours.removed) == 0:
             return self.at(0, 1).swap().mix(sum(neighbours.added[1:])).swap()
         return super().mixture(neighbours)
-
-    def derivation(self) -> Step:
-        return Step(
-            str(self),
-            "the exact pair of the two answers: Warner 1965; Kairouz, Oh, Viswanath 2015",
-            f"one answer, which may change at will when you {self.relation.words}",
-        )
 
     def simulate(self, contributions: Array, source: Source) -> Array:
         own = 1 / (1 + (self.choices - 1) * math.exp(-self.epsilon))

@@ -3,25 +3,23 @@
 from __future__ import annotations
 
 import math
-from dataclasses import dataclass
-from typing import ClassVar
+from dataclasses import dataclass, field
 
 import numpy as np
 from numpy.lib.stride_tricks import sliding_window_view
 from scipy import special
 
 from hush.arrays import Array
-from hush.checks import count, number
 from hush.curves.pairs.finite import FinitePair
 from hush.curves.pairs.pair import Pair
-from hush.curves.relation import Relation, checked_relation
+from hush.curves.relation import Relation
 from hush.curves.renyi.curve import RenyiCurve
 from hush.curves.renyi.families import finite, skellam_vector
 from hush.curves.renyi.sampling import poisson_sample
-from hush.errors import InvalidParameter, NotCovered
+from hush.errors import NotCovered
+from hush.mechanisms.fields import between, whole
 from hush.mechanisms.leaf import Leaf
 from hush.mechanisms.neighbours import Neighbours
-from hush.mechanisms.traits import Step
 from hush.numerics.special.skellam_law import log_masses, log_ratios
 from hush.numerics.work import remembered, room
 from hush.randomness.float_noise import from_masses
@@ -45,19 +43,15 @@ class Skellam(Leaf):
     [0.099654438]
     """
 
-    variance: float
-    sensitivity: int = 1
+    variance: float = field(metadata=between(0.01, 1e6))
+    sensitivity: int = field(default=1, metadata=whole(1, 10_000))
     relation: Relation = Relation.ADD_REMOVE
-    attains_curve: ClassVar[bool] = True
-    mirrored: ClassVar[bool] = True
-
-    def __post_init__(self) -> None:
-        rule = "0.01 <= variance <= 1e6"
-        object.__setattr__(self, "variance", number("Skellam", rule, 0.01, 1e6, variance=self.variance))
-        object.__setattr__(self, "sensitivity", count("Skellam", 1, sensitivity=self.sensitivity))
-        if self.sensitivity > 10_000:
-            raise InvalidParameter("Skellam", "sensitivity <= 10000", sensitivity=self.sensitivity)
-        checked_relation("Skellam", self.relation)
+    attains_curve = mirrored = True
+    theorem = (
+        "the exact pair of two shifted Skellam laws (log-concave, so the loss is monotone); vectors: Agarwal, "
+        "Kairouz, Liu 2021, Thm 3.5"
+    )
+    assumes = "one integer that moves by at most {self.sensitivity} when you {self.relation.words}"
 
     def at(self, removed: int, added: int) -> Pair:
         shift = self._shift(removed, added)
@@ -79,14 +73,6 @@ class Skellam(Leaf):
         if shift > 100_000:
             raise NotCovered(f"{self}: a shift of {shift} is beyond 100000")
         return shift
-
-    def derivation(self) -> Step:
-        return Step(
-            str(self),
-            "the exact pair of two shifted Skellam laws (log-concave, so the loss is monotone); vectors: Agarwal, "
-            "Kairouz, Liu 2021, Thm 3.5",
-            f"one integer that moves by at most {self.sensitivity} when you {self.relation.words}",
-        )
 
     def simulate(self, contributions: Array, source: Source) -> Array:
         reach = math.ceil(12 * math.sqrt(self.variance)) + 30

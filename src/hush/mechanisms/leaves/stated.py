@@ -11,11 +11,11 @@ from hush.curves.pairs.normal import NormalPair
 from hush.curves.pairs.pair import Pair
 from hush.curves.relation import Relation, checked_relation
 from hush.errors import InvalidParameter
+from hush.mechanisms.fields import between
 from hush.mechanisms.leaf import Leaf
 from hush.mechanisms.leaves.stated_points import Points, Promised
 from hush.mechanisms.mechanism import Mechanism
 from hush.mechanisms.stated_epsilon import EpsilonField
-from hush.mechanisms.traits import Step
 
 AS_STATED = "the stated guarantee holds"
 
@@ -35,20 +35,14 @@ class PureDP(Promised):
     reason: str = field(default=AS_STATED, compare=False, repr=False, kw_only=True)
     """Why it holds, in words, for `explain`; it is not kept in JSON."""
     word: ClassVar[str] = "pure"
-
-    def __post_init__(self) -> None:
-        checked_relation("PureDP", self.relation)
+    theorem = (
+        "dominated by randomized response: Kairouz, Oh, Viswanath 2015, Thm 2.1; groups by its trade-off curve: "
+        "Dong, Roth, Su 2022, Thm 2.14"
+    )
+    assumes = "{self.reason}"
 
     def promises(self) -> Points:
         return ((float(self.epsilon), 0.0),)
-
-    def derivation(self) -> Step:
-        return Step(
-            str(self),
-            "dominated by randomized response: Kairouz, Oh, Viswanath 2015, Thm 2.1; groups by its trade-off curve: "
-            "Dong, Roth, Su 2022, Thm 2.14",
-            self.reason,
-        )
 
     @property
     def stated_delta(self) -> float | None:
@@ -71,6 +65,8 @@ class ApproxDP(Promised):
     reason: str = field(default=AS_STATED, compare=False, repr=False)
     """Why it holds, in words, for `explain`; it is not kept in JSON."""
     word: ClassVar[str] = "approx"
+    theorem = "the worst pair that meets it: Kairouz, Oh, Viswanath 2015; Dong, Roth, Su 2022, Prop. 2.3, groups 2.14"
+    assumes = "{self.reason}"
 
     def __init__(
         self,
@@ -96,13 +92,6 @@ class ApproxDP(Promised):
     def promises(self) -> Points:
         return self.points
 
-    def derivation(self) -> Step:
-        return Step(
-            str(self),
-            "the worst pair that meets it: Kairouz, Oh, Viswanath 2015; Dong, Roth, Su 2022, Prop. 2.3, groups 2.14",
-            self.reason,
-        )
-
     @property
     def stated_delta(self) -> float | None:
         return self.points[0][1] if len(self.points) == 1 else None
@@ -121,23 +110,14 @@ class GaussianDP(Leaf):
     4.37717...
     """
 
-    mu: float
+    mu: float = field(metadata=between(1e-9, 1e6))
     relation: Relation = Relation.ADD_REMOVE
     word: ClassVar[str] = "gdp"
-
-    def __post_init__(self) -> None:
-        object.__setattr__(self, "mu", number("GaussianDP", "1e-9 <= mu <= 1e6", 1e-9, 1e6, mu=self.mu))
-        checked_relation("GaussianDP", self.relation)
+    theorem = "Gaussian DP and its groups: Dong, Roth, Su 2022, Thms 2.7 and 2.14"
+    assumes = AS_STATED
 
     def at(self, removed: int, added: int) -> Pair:
         return NormalPair.shifted(self.steps(removed, added) * self.mu)
-
-    def derivation(self) -> Step:
-        return Step(
-            str(self),
-            "Gaussian DP and its groups: Dong, Roth, Su 2022, Thms 2.7 and 2.14",
-            AS_STATED,
-        )
 
     @property
     def stated_mu(self) -> float | None:

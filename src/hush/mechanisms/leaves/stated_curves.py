@@ -10,17 +10,17 @@ from typing import ClassVar
 
 import numpy as np
 
-from hush.checks import couples, number, positive
+from hush.checks import couples, number
 from hush.curves.pairs.pair import Pair
 from hush.curves.relation import Relation, checked_relation
 from hush.curves.renyi.curve import RenyiCurve
 from hush.curves.renyi.sampling import poisson_sample
 from hush.errors import InvalidParameter, NotCovered
+from hush.mechanisms.fields import above
 from hush.mechanisms.leaf import Leaf
 from hush.mechanisms.leaves.stated import AS_STATED
 from hush.mechanisms.leaves.stated_points import Points
 from hush.mechanisms.neighbours import Neighbours
-from hush.mechanisms.traits import Step
 
 
 class CurveLeaf(Leaf):
@@ -49,18 +49,13 @@ class ZCDP(CurveLeaf):
     2.14193...
     """
 
-    rho: float
+    rho: float = field(metadata=above(0))
     relation: Relation = Relation.ADD_REMOVE
-
-    def __post_init__(self) -> None:
-        object.__setattr__(self, "rho", positive("ZCDP", rho=self.rho))
-        checked_relation("ZCDP", self.relation)
+    theorem = "zCDP: Bun, Steinke 2016, Def. 1.1; groups Prop. 1.9"
+    assumes = AS_STATED
 
     def curve_at(self, steps: int) -> RenyiCurve:
         return RenyiCurve.linear(steps * steps * self.rho)
-
-    def derivation(self) -> Step:
-        return Step(str(self), "zCDP: Bun, Steinke 2016, Def. 1.1; groups Prop. 1.9", AS_STATED)
 
     def __str__(self) -> str:
         return f"a stated guarantee of {self.rho:g}-zCDP"
@@ -74,24 +69,16 @@ class TCDP(CurveLeaf):
     [0.2, inf]
     """
 
-    rho: float
-    omega: float
+    rho: float = field(metadata=above(0))
+    omega: float = field(metadata=above(1))
     relation: Relation = Relation.ADD_REMOVE
-
-    def __post_init__(self) -> None:
-        object.__setattr__(self, "rho", positive("TCDP", rho=self.rho))
-        rule = "1 < omega < infinity"
-        value = number("TCDP", rule, 1.0, math.inf, low_open=True, high_open=True, omega=self.omega)
-        object.__setattr__(self, "omega", value)
-        checked_relation("TCDP", self.relation)
+    theorem = "tCDP: Bun, Dwork, Rothblum, Steinke 2018, Def. 1"
+    assumes = AS_STATED
 
     def curve_at(self, steps: int) -> RenyiCurve:
         if steps > 1:
             raise NotCovered(f"{self} for groups: no theorem is built in; state the group's own guarantee")
         return RenyiCurve.proven(lambda orders: np.where(orders < self.omega, self.rho * orders, math.inf))
-
-    def derivation(self) -> Step:
-        return Step(str(self), "tCDP: Bun, Dwork, Rothblum, Steinke 2018, Def. 1", AS_STATED)
 
     def __str__(self) -> str:
         return f"a stated guarantee of ({self.rho:g}, {self.omega:g})-tCDP"
@@ -112,6 +99,8 @@ class RenyiDP(CurveLeaf):
     function: Callable[[float], float] | None = None
     relation: Relation = Relation.ADD_REMOVE
     word: ClassVar[str] = "renyi"
+    theorem = "Rényi DP: Mironov 2017"
+    assumes = AS_STATED
 
     def __init__(
         self,
@@ -149,9 +138,6 @@ class RenyiDP(CurveLeaf):
         least = np.minimum.accumulate(np.array(values)[::-1])[::-1]
         bounds = np.append(least, math.inf)
         return RenyiCurve.proven(lambda at: bounds[np.searchsorted(orders, at)])
-
-    def derivation(self) -> Step:
-        return Step(str(self), "Rényi DP: Mironov 2017", AS_STATED)
 
     def __str__(self) -> str:
         return (

@@ -7,24 +7,19 @@ from typing import Any
 import numpy as np
 
 from hush.arrays import Array
-from hush.checks import count
 from hush.errors import InvalidParameter
+from hush.mechanisms.fields import whole
 from hush.mechanisms.stated_epsilon import EpsilonField
 
 LOCAL_EPSILON = EpsilonField(1e-4, 30)
 """Local epsilons that floats can follow."""
 
+CHOICES = whole(2, 10**6)
+"""How many values there are to report."""
+
 SURE = 1 + 2.0**-48
 """A chance to lie is raised by this much: more than the few roundings (2^-53 each) of the float that holds it, so that
 a report never gives away more than its epsilon."""
-
-
-def checked_choices(who: str, choices: Any) -> int:
-    """How many values there are, from 2 on."""
-    value = count(who, 2, choices=choices)
-    if value > 10**6:
-        raise InvalidParameter(who, "choices <= 1000000", choices=choices)
-    return value
 
 
 def checked_values(who: str, values: Any, choices: int) -> Array:

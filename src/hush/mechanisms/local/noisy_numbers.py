@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+from abc import abstractmethod
 from dataclasses import dataclass, field
 from typing import Any
 
@@ -23,9 +24,9 @@ from hush.curves.theorems.shuffling.multiset import (
 )
 from hush.curves.theorems.shuffling.normal_blanket import NormalBlanket
 from hush.curves.theorems.shuffling.shuffled import Named
+from hush.mechanisms.fields import between
 from hush.mechanisms.local.checked_reports import checked_numbers
 from hush.mechanisms.local.randomizer import LocalRandomizer
-from hush.mechanisms.traits import Step
 from hush.randomness.additive import add_gaussian, add_laplace
 from hush.randomness.binary_grid import BinaryGrid
 from hush.randomness.float_noise import laplace, normal
@@ -44,8 +45,31 @@ def report_grid(scale: float) -> BinaryGrid:
     return BinaryGrid.for_scale(scale, sensitivity=1.0)
 
 
+class NoisyNumber(LocalRandomizer):
+    """Each person's number in [0, 1] with noise around it."""
+
+    @abstractmethod
+    def tail(self, t: float) -> float:
+        """Chance that the report of 0 is above t."""
+
+    def thresholds(self) -> tuple[float, ...]:
+        """An attacker counts the reports above one of these."""
+        return 0.5, 1.0
+
+    def below(self, people: int) -> Named:
+        known = ((t, one_bit(people, self.tail(t), self.tail(t - 1))) for t in self.thresholds())
+        return tuple((f"attained, above {t:g}", found) for t, found in known)
+
+    def bit(self) -> tuple[float, float]:
+        return self.tail(1.0), self.tail(0.0)
+
+    def mean(self, reports: Array) -> float:
+        """Unbiased estimate of the mean of the values."""
+        return float(np.mean(reports))
+
+
 @dataclass(frozen=True)
-class LaplaceReport(LocalRandomizer):
+class LaplaceReport(NoisyNumber):
     """Each person's number in [0, 1] with Laplace noise of this scale.
 
     >>> LaplaceReport(scale=1.0).shuffled(people=10_000).epsilon(delta=1e-6).upper
@@ -54,6 +78,8 @@ class LaplaceReport(LocalRandomizer):
 
     scale: float
     relation: Relation = field(init=False, default=Relation.REPLACE)
+    theorem = "two Laplace laws at distance 1: Dwork et al. 2006"
+    assumes = "one number in [0, 1] per person"
 
     def __post_init__(self) -> None:
         rule = "1/30 <= scale <= 10000"
@@ -75,15 +101,8 @@ class LaplaceReport(LocalRandomizer):
     def listed(self, people: int) -> Named:
         return super().listed(people)[1:]
 
-    def below(self, people: int) -> Named:
-        return tuple((f"attained, above {t:g}", one_bit(people, self._tail(t), self._tail(t - 1))) for t in (0.5, 1.0))
-
-    def _tail(self, t: float) -> float:
-        """Chance that the report of 0 is above t."""
+    def tail(self, t: float) -> float:
         return 0.5 * math.exp(-t / self.scale) if t >= 0 else 1 - 0.5 * math.exp(t / self.scale)
-
-    def bit(self) -> tuple[float, float]:
-        return self._tail(1.0), self._tail(0.0)
 
     def encode(self, values: Any, source: Source | None = None) -> Array:
         """One noisy number per person, from secret bits unless a source is given: see `report_grid`.
@@ -96,16 +115,9 @@ class LaplaceReport(LocalRandomizer):
         steps = grid.quantise(checked_numbers("LaplaceReport", values))
         return add_laplace(steps, sensitivity=1.0, scale=self.scale, source=source, grid=grid).values
 
-    def mean(self, reports: Array) -> float:
-        """Unbiased estimate of the mean of the values."""
-        return float(np.mean(reports))
-
     def standard_error(self, people: int) -> float:
         """Standard error that the noise adds to the mean."""
         return self.scale * math.sqrt(2 / people)
-
-    def derivation(self) -> Step:
-        return Step(str(self), "two Laplace laws at distance 1: Dwork et al. 2006", "one number in [0, 1] per person")
 
     def simulate(self, contributions: Array, source: Source) -> Array:
         return (contributions > 0) + self.scale * laplace(source, len(contributions))
@@ -115,7 +127,7 @@ class LaplaceReport(LocalRandomizer):
 
 
 @dataclass(frozen=True)
-class GaussianReport(LocalRandomizer):
+class GaussianReport(NoisyNumber):
     """Each person's number in [0, 1] with Gaussian noise of this deviation.
 
     No epsilon bounds the loss of one report, so theorems for pure randomizers do not apply. The privacy blanket does:
@@ -125,12 +137,10 @@ class GaussianReport(LocalRandomizer):
     0.0024...
     """
 
-    deviation: float
+    deviation: float = field(metadata=between(0.1, 1e4))
     relation: Relation = field(init=False, default=Relation.REPLACE)
-
-    def __post_init__(self) -> None:
-        rule = "0.1 <= deviation <= 10000"
-        object.__setattr__(self, "deviation", number("GaussianReport", rule, 0.1, 1e4, deviation=self.deviation))
+    theorem = "two normal laws at distance 1: Balle, Wang 2018, Thm 8"
+    assumes = "one number in [0, 1] per person"
 
     @property
     def largest(self) -> float:
@@ -145,16 +155,11 @@ class GaussianReport(LocalRandomizer):
     def listed(self, people: int) -> Named:
         return ()
 
-    def below(self, people: int) -> Named:
-        places = (0.5, 1.0, 1 + self.deviation)
-        return tuple((f"attained, above {t:g}", one_bit(people, self._tail(t), self._tail(t - 1))) for t in places)
+    def thresholds(self) -> tuple[float, ...]:
+        return (*super().thresholds(), 1 + self.deviation)
 
-    def _tail(self, t: float) -> float:
-        """Chance that the report of 0 is above t."""
+    def tail(self, t: float) -> float:
         return float(special.ndtr(-t / self.deviation))
-
-    def bit(self) -> tuple[float, float]:
-        return self._tail(1.0), self._tail(0.0)
 
     def encode(self, values: Any, source: Source | None = None) -> Array:
         """One noisy number per person, from secret bits unless a source is given: see `report_grid`.
@@ -167,18 +172,9 @@ class GaussianReport(LocalRandomizer):
         steps = grid.quantise(checked_numbers("GaussianReport", values))
         return add_gaussian(steps, sensitivity=1.0, noise_multiplier=self.deviation, source=source, grid=grid).values
 
-    def mean(self, reports: Array) -> float:
-        """Unbiased estimate of the mean of the values."""
-        return float(np.mean(reports))
-
     def standard_error(self, people: int) -> float:
         """Standard error that the noise adds to the mean."""
         return self.deviation / math.sqrt(people)
-
-    def derivation(self) -> Step:
-        return Step(
-            str(self), "two normal laws at distance 1: Balle, Wang 2018, Thm 8", "one number in [0, 1] per person"
-        )
 
     def simulate(self, contributions: Array, source: Source) -> Array:
         return (contributions > 0) + self.deviation * normal(source, len(contributions))

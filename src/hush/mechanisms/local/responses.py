@@ -24,10 +24,9 @@ from hush.curves.theorems.shuffling.multiset import (
     stronger_clone,
 )
 from hush.curves.theorems.shuffling.shuffled import HoeffdingBlanket, Named
-from hush.mechanisms.local.checked_reports import LOCAL_EPSILON, SURE, checked_choices, checked_values
+from hush.mechanisms.local.checked_reports import CHOICES, LOCAL_EPSILON, SURE, checked_values
 from hush.mechanisms.local.randomizer import LocalRandomizer
 from hush.mechanisms.stated_epsilon import EpsilonField
-from hush.mechanisms.traits import Step
 from hush.randomness.draws import integers, tosses
 from hush.randomness.float_noise import responses
 from hush.randomness.source import Source, source_or_secure
@@ -44,6 +43,8 @@ class LocalDP(LocalRandomizer):
     epsilon: EpsilonField = LOCAL_EPSILON  # pyright: ignore[reportIncompatibleMethodOverride]
     relation: Relation = field(init=False, default=Relation.REPLACE)
     word: ClassVar[str] = "local"
+    theorem = "dominated by randomized response: Kairouz, Oh, Viswanath 2015"
+    assumes = "the stated epsilon holds"
 
     @property
     def largest(self) -> float:
@@ -70,11 +71,6 @@ class LocalDP(LocalRandomizer):
     def bit(self) -> tuple[float, float]:
         return 1 / (math.exp(self.epsilon) + 1), 1 / (1 + math.exp(-self.epsilon))
 
-    def derivation(self) -> Step:
-        return Step(
-            str(self), "dominated by randomized response: Kairouz, Oh, Viswanath 2015", "the stated epsilon holds"
-        )
-
     def __str__(self) -> str:
         return f"local reports of {self.epsilon:g}-LDP"
 
@@ -88,11 +84,10 @@ class KaryResponse(LocalRandomizer):
     """
 
     epsilon: EpsilonField = LOCAL_EPSILON  # pyright: ignore[reportIncompatibleMethodOverride]
-    choices: int = 2
+    choices: int = field(default=2, metadata=CHOICES)
     relation: Relation = field(init=False, default=Relation.REPLACE)
-
-    def __post_init__(self) -> None:
-        object.__setattr__(self, "choices", checked_choices("KaryResponse", self.choices))
+    theorem = "the exact pair of two answers: Warner 1965"
+    assumes = "one answer per person"
 
     @property
     def largest(self) -> float:
@@ -164,9 +159,6 @@ class KaryResponse(LocalRandomizer):
     def standard_error(self, people: int) -> float:
         """Standard error of the estimated frequency of a rare value."""
         return math.sqrt(self.other * (1 - self.other) / people) / (self.own - self.other)
-
-    def derivation(self) -> Step:
-        return Step(str(self), "the exact pair of two answers: Warner 1965", "one answer per person")
 
     def simulate(self, contributions: Array, source: Source) -> Array:
         return responses(source, (contributions > 0).astype(int), self.choices, self.own)

@@ -20,10 +20,10 @@ from hush.curves.theorems.shuffling.multiset import (
 )
 from hush.curves.theorems.shuffling.shuffled import Named
 from hush.errors import InvalidParameter
-from hush.mechanisms.local.checked_reports import LOCAL_EPSILON, SURE, checked_choices, checked_values
+from hush.mechanisms.fields import truth
+from hush.mechanisms.local.checked_reports import CHOICES, LOCAL_EPSILON, SURE, checked_values
 from hush.mechanisms.local.randomizer import LocalRandomizer
 from hush.mechanisms.stated_epsilon import EpsilonField
-from hush.mechanisms.traits import Step
 from hush.randomness.draws import tosses
 from hush.randomness.float_noise import uniform
 from hush.randomness.source import Source, source_or_secure
@@ -41,14 +41,11 @@ class UnaryEncoding(LocalRandomizer):
     """
 
     epsilon: EpsilonField = LOCAL_EPSILON  # pyright: ignore[reportIncompatibleMethodOverride]
-    choices: int
-    optimised: bool = True
+    choices: int = field(metadata=CHOICES)
+    optimised: bool = field(default=True, metadata=truth())
     relation: Relation = field(init=False, default=Relation.REPLACE)
-
-    def __post_init__(self) -> None:
-        if not isinstance(self.optimised, bool):
-            raise InvalidParameter("UnaryEncoding", "optimised True or False", optimised=self.optimised)
-        object.__setattr__(self, "choices", checked_choices("UnaryEncoding", self.choices))
+    theorem = "the two bits in which two values differ: Erlingsson, Pihur, Korolova 2014; Wang, Blocki, Li, Jha 2017"
+    assumes = "one value per person"
 
     @property
     def largest(self) -> float:
@@ -119,13 +116,6 @@ class UnaryEncoding(LocalRandomizer):
     def standard_error(self, people: int) -> float:
         """Standard error of the estimated frequency of a rare value."""
         return math.sqrt(self.flip * (1 - self.flip) / people) / (self.keep - self.flip)
-
-    def derivation(self) -> Step:
-        return Step(
-            str(self),
-            "the two bits in which two values differ: Erlingsson, Pihur, Korolova 2014; Wang, Blocki, Li, Jha 2017",
-            "one value per person",
-        )
 
     def simulate(self, contributions: Array, source: Source) -> Array:
         """The two bits in which the values differ."""

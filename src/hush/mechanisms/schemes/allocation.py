@@ -15,10 +15,12 @@ from hush.curves.pairs.pair import Pair
 from hush.curves.relation import Relation
 from hush.curves.theorems.allocation import AllocationPair
 from hush.errors import InvalidParameter, NotCovered
-from hush.mechanisms.mechanism import Mechanism, require, require_child
+from hush.mechanisms.fields import instance, whole
+from hush.mechanisms.mechanism import Mechanism, require
 from hush.mechanisms.neighbours import Neighbours
 from hush.mechanisms.scheme import Scheme
 from hush.mechanisms.traits import Scope, Step
+from hush.mechanisms.wrapper import Wrapper
 from hush.randomness.draws import integers
 from hush.randomness.source import Source, source_or_secure
 
@@ -44,16 +46,13 @@ class Allocation(Scheme):
     Bound(epsilon=0.1717..., delta=1e-06)
     """
 
-    steps: int = field()
-    times: int = 1
+    steps: int = field(metadata=whole(1, MOST_STEPS))
+    times: int = field(default=1, metadata=whole(1))
     title: ClassVar[str] = "random allocation"
     why: ClassVar[str] = "each record joins one secret step of each epoch, on its own: {exact}, and easy to run"
 
     def __post_init__(self) -> None:
-        object.__setattr__(self, "steps", count("Allocation", 1, steps=self.steps))
-        object.__setattr__(self, "times", count("Allocation", 1, times=self.times))
-        if self.steps > MOST_STEPS:
-            raise InvalidParameter("Allocation", f"steps <= {MOST_STEPS}", steps=self.steps)
+        super().__post_init__()
         if self.steps % self.times:
             raise InvalidParameter(
                 "Allocation",
@@ -98,21 +97,11 @@ class Allocation(Scheme):
 
 
 @dataclass(frozen=True)
-class Allocated(Mechanism):
+class Allocated(Wrapper):
     """An epoch of steps, each record in as many of them as its allocation says."""
 
-    inner: Mechanism
-    scheme: Allocation
-    relation: Relation = field(init=False)
-
-    def __post_init__(self) -> None:
-        if not isinstance(self.scheme, Allocation):
-            raise InvalidParameter("Allocated", "a hush.Allocation", scheme=self.scheme)
-        object.__setattr__(self, "relation", require_child("Allocated", self.inner).relation)
-
-    @property
-    def children(self) -> tuple[Mechanism, ...]:
-        return (self.inner,)
+    scheme: Allocation = field(metadata=instance(Allocation, "a hush.Allocation"))
+    verb: ClassVar[str] = "Allocated"
 
     @property
     def scope(self) -> Scope:

@@ -19,6 +19,7 @@ from hush.curves.renyi.curve import RenyiCurve
 from hush.curves.renyi.sampling import max_divergence, without_replacement
 from hush.errors import InvalidParameter, NotCovered
 from hush.mechanisms.evidence import IDENTITY, Evidence
+from hush.mechanisms.fields import whole
 from hush.mechanisms.mechanism import Mechanism
 from hush.mechanisms.neighbours import REPLACED, Counts, Neighbours, exactly
 from hush.mechanisms.schemes.one_sample import DATA_INDEPENDENT, OneSample
@@ -55,16 +56,11 @@ class FixedSize(OneSample):
     are neighbours, so below 0 the mirror of that holds, and the profile has a pair (Zhu, Dong, Wang 2022, Prop. 30).
     """
 
-    size: int
-    # field(): else the None of Scheme would be its default; narrower than there, which is safe as it is frozen
-    population: int = field()  # pyright: ignore[reportIncompatibleVariableOverride]
+    size: int = field(metadata=whole(0))
+    # narrower than in Scheme, which is safe as it is frozen
+    population: int = field(metadata=whole(1))  # pyright: ignore[reportIncompatibleVariableOverride]
     covers: ClassVar[Relation] = Relation.REPLACE
     public_size: ClassVar[bool] = True
-
-    def __post_init__(self) -> None:
-        who = type(self).__name__
-        object.__setattr__(self, "population", count(who, 1, population=self.population))
-        object.__setattr__(self, "size", count(who, 0, size=self.size))
 
     def _checked(self, population: int) -> None:
         who = f"{type(self).__name__}.draw"
@@ -106,7 +102,7 @@ class FixedSize(OneSample):
         return Lowest.of(Blend.of(capped(parts, most)).mix_both(hit) for most in (0.0, *CAPS))
 
     def _curve(self, inner: Mechanism, records: int) -> RenyiCurve:
-        """That of the pair; where there is none, what the scheme has for curves."""
+        """The curve of the pair; a scheme that has a theorem of its own for curves uses that too."""
         return self._pair(inner, records).curve()
 
     def _attained(self, inner: Mechanism, records: int, alone: bool) -> tuple[Pair, ...]:
@@ -149,7 +145,7 @@ class FixedSize(OneSample):
 
 
 def by_copies(ask: Callable[[Counts], T], weights: Counts, rest: float, nothing: T) -> Iterator[tuple[T, float]]:
-    """What is known of each number of copies, with its probability; from where none is known on, nothing is."""
+    """What is known of each number of copies, with its probability; `nothing` from the first unknown one on."""
     for copies, weight in enumerate(weights):
         if copies == 0 or weight == 0:
             continue

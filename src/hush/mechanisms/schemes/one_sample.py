@@ -4,17 +4,20 @@ from __future__ import annotations
 
 from abc import abstractmethod
 from dataclasses import dataclass, field
+from typing import ClassVar
 
 from hush.arrays import Array
 from hush.curves.pairs.pair import Pair
 from hush.curves.relation import Relation
 from hush.errors import InvalidParameter, NotCovered
 from hush.mechanisms.evidence import Evidence
-from hush.mechanisms.mechanism import Mechanism, require, require_child
+from hush.mechanisms.fields import instance
+from hush.mechanisms.mechanism import Mechanism, require
 from hush.mechanisms.neighbours import Counts, Neighbours
 from hush.mechanisms.scheme import Scheme
 from hush.mechanisms.schemes.thinning import NEGLIGIBLE
 from hush.mechanisms.traits import Scope, Special, Step
+from hush.mechanisms.wrapper import Wrapper
 from hush.randomness.source import Source
 
 DATA_INDEPENDENT = "the scheme and its parameters do not depend on the data, and each step draws a fresh sample"
@@ -24,21 +27,49 @@ PUBLIC_RATE = "the rate does not come from a private count of the data"
 
 
 class OneSample(Scheme):
-    """A scheme that hands one random sample to one mechanism, with the theorem of each relation that it covers."""
+    """A scheme that hands one random sample to one mechanism, with the theorem of each relation that it covers.
 
-    @property
-    def one_sample(self) -> bool:
-        return True
+    To write one, make a frozen dataclass that gives `draw`, `evidence`, `listed`, `theorem` and `__str__`. Mostly the
+    evidence is that of the inner mechanism on thinned neighbours: those of the records that differ which are drawn.
+    Optional are `drawn`, `secret`, `population_of` and `likened`, and all that `Scheme` leaves open.
+
+    >>> from dataclasses import dataclass
+    >>> import hush
+    >>> @dataclass(frozen=True)
+    ... class TwoCoins(hush.OneSample):
+    ...     "A record takes part where both of its coins, each with this chance, come up."
+    ...     chance: float
+    ...
+    ...     @property
+    ...     def same(self):
+    ...         return hush.Poisson(rate=self.chance**2)
+    ...
+    ...     def draw(self, population, source=None):
+    ...         return self.same.draw(population, source)
+    ...
+    ...     def evidence(self, inner, neighbours):
+    ...         return inner.evidence(neighbours.thin(self.same.thin))
+    ...
+    ...     def listed(self, records, least):
+    ...         return self.same.listed(records, least)
+    ...
+    ...     def theorem(self, relation):
+    ...         return "two independent coins are one of the product of their chances", "the coins stay secret"
+    ...
+    ...     def __str__(self):
+    ...         return f"two coins of chance {self.chance:g} per record"
+    >>> hush.Laplace(1.0).on(TwoCoins(0.1)).epsilon(delta=0).upper
+    0.0170368...
+    """
+
+    one_sample = True
+    secret: bool = True
+    """Whether the theorem needs a sample that nobody learns, and that may exchange its records."""
 
     @property
     def drawn(self) -> int | None:
         """How many records a sample has, where that is certain."""
         return None
-
-    @property
-    def secret(self) -> bool:
-        """Whether the theorem needs a sample that nobody learns, and that may exchange its records."""
-        return True
 
     def applied(self, mechanism: Mechanism) -> Mechanism:
         return Sampled(mechanism, self)
@@ -59,11 +90,11 @@ class OneSample(Scheme):
         return inner
 
     def population_of(self, inner: Mechanism) -> frozenset[int]:
-        """How many records there must be to draw from."""
+        """How many records there must be to draw from; no number where any will do."""
         return frozenset()
 
     def likened(self, inner: Mechanism, records: int, alone: bool) -> tuple[Pair, ...]:
-        """See `Special`; nothing, where others that are drawn or not would blur what is seen."""
+        """See `Special.likened`; nothing where it is random which others are drawn, as that blurs what is seen."""
         return ()
 
     @abstractmethod
@@ -93,21 +124,15 @@ class OneSample(Scheme):
 
 
 @dataclass(frozen=True)
-class Sampled(Mechanism):
+class Sampled(Wrapper):
     """A mechanism on a random sample. The pair of a sampled group is a mixture over counts, not the mix of its pair."""
 
-    inner: Mechanism
-    scheme: OneSample
-    relation: Relation = field(init=False)
+    scheme: OneSample = field(metadata=instance(OneSample, "a scheme that draws one sample"))
+    verb: ClassVar[str] = "on"
 
     def __post_init__(self) -> None:
-        if not isinstance(self.scheme, OneSample):
-            raise InvalidParameter("Sampled", "a scheme that draws one sample", scheme=self.scheme)
-        object.__setattr__(self, "relation", self.scheme.fitting(require_child("on", self.inner)).relation)
-
-    @property
-    def children(self) -> tuple[Mechanism, ...]:
-        return (self.inner,)
+        super().__post_init__()
+        self.scheme.fitting(self.inner)
 
     def knows(self, neighbours: Neighbours) -> Evidence:
         return self.scheme.evidence(self.inner, neighbours)

@@ -2,15 +2,16 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import ClassVar
 
 import numpy as np
 
-from hush.checks import count, number
+from hush.checks import count
 from hush.curves.relation import Relation
 from hush.errors import NotCovered
 from hush.mechanisms.evidence import Evidence
+from hush.mechanisms.fields import between
 from hush.mechanisms.mechanism import Mechanism, require
 from hush.mechanisms.neighbours import NONE, Counts, Neighbours, exactly
 from hush.mechanisms.schemes.one_sample import PUBLIC_RATE, OneSample
@@ -30,13 +31,11 @@ class Poisson(OneSample):
     array([22207107, 29532204, 62902030])
     """
 
-    rate: float
+    rate: float = field(metadata=between(0, 1))
     title: ClassVar[str] = "Poisson"
     why: ClassVar[str] = "each record joins each step by its own secret coin: {exact}, and what most accountants report"
     quick: ClassVar[bool] = True
-
-    def __post_init__(self) -> None:
-        object.__setattr__(self, "rate", number("Poisson", "0 <= rate <= 1", 0.0, 1.0, rate=self.rate))
+    streams = True
 
     @property
     def drawn(self) -> int | None:
@@ -45,10 +44,6 @@ class Poisson(OneSample):
     @property
     def expected_rate(self) -> float | None:
         return self.rate
-
-    @property
-    def streams(self) -> bool:
-        return True
 
     @classmethod
     def for_training(cls, *, examples: int, batch_size: int, epochs: float) -> Poisson:
@@ -65,7 +60,7 @@ class Poisson(OneSample):
         return successes(source_or_secure(source), population, self.rate)
 
     def evidence(self, inner: Mechanism, neighbours: Neighbours) -> Evidence:
-        """More mass under P, or less under Q, reveals more: so go the probabilities that floats do not hold."""
+        """More mass under P, or less under Q, reveals more: chances too small for floats are rounded that way."""
         above = neighbours.thin(self._thin_above, self.thin)
         below = neighbours.thin(self.thin, self._thin_above)
         return (

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Callable
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import TypeVar
 
 from hush.curves.pairs.finite import CERTAIN_LOSS
@@ -13,8 +13,9 @@ from hush.curves.pairs.pointwise import Deep
 from hush.curves.pairs.public_choice import Blend, renyi_blend
 from hush.curves.relation import Relation
 from hush.curves.renyi.curve import RenyiCurve
-from hush.errors import InvalidParameter, NotCovered
+from hush.errors import NotCovered
 from hush.mechanisms.evidence import IDENTITY, NO_CURVE, Evidence
+from hush.mechanisms.fields import instance
 from hush.mechanisms.mechanism import Mechanism
 from hush.mechanisms.neighbours import REPLACED, Counts, Neighbours, exactly
 from hush.mechanisms.schemes.fixed_size import by_copies, capped, replaced
@@ -36,23 +37,15 @@ class Revealed(OneSample):
     0.00126936...
     """
 
-    scheme: OneSample
+    scheme: OneSample = field(metadata=instance(OneSample, "a scheme such as hush.Poisson(rate=0.01)"))
+    secret = False
 
     def __post_init__(self) -> None:
-        if not isinstance(self.scheme, OneSample):
-            raise InvalidParameter("Revealed", "a scheme such as hush.Poisson(rate=0.01)", scheme=self.scheme)
+        super().__post_init__()
         if isinstance(self.scheme, Revealed):
             object.__setattr__(self, "scheme", self.scheme.scheme)
-        object.__setattr__(self, "population", self.scheme.population)
-        object.__setattr__(self, "steps", self.scheme.steps)
-
-    @property
-    def one_sample(self) -> bool:
-        return self.scheme.one_sample
-
-    @property
-    def by_place(self) -> bool:
-        return self.scheme.by_place
+        for answer in ("population", "steps", "one_sample", "by_place", "streams"):
+            object.__setattr__(self, answer, getattr(self.scheme, answer))
 
     @property
     def places(self) -> int | None:
@@ -67,16 +60,8 @@ class Revealed(OneSample):
         return self.scheme.expected_rate
 
     @property
-    def streams(self) -> bool:
-        return self.scheme.streams
-
-    @property
     def drawn(self) -> int | None:
         return self.scheme.drawn
-
-    @property
-    def secret(self) -> bool:
-        return False
 
     def population_of(self, inner: Mechanism) -> frozenset[int]:
         return self.scheme.population_of(inner)

@@ -15,6 +15,7 @@ from hush.curves.theorems.allocation import AllocationPair
 from hush.curves.theorems.shuffled_batches import LoudestNormals, loudest_losses
 from hush.errors import NotCovered
 from hush.mechanisms.evidence import IDENTITY, Evidence
+from hush.mechanisms.fields import whole
 from hush.mechanisms.mechanism import Mechanism, require
 from hush.mechanisms.neighbours import Counts, Neighbours, exactly
 from hush.mechanisms.schemes.allocation import steps_per_epoch
@@ -37,18 +38,12 @@ class ShuffledBatches(OneSample):
     0.9542...
     """
 
-    steps: int = field()
+    steps: int = field(metadata=whole(1))
+    one_sample = False
     title: ClassVar[str] = "shuffled batches"
     why: ClassVar[str] = "one order for the whole epoch: the batches betray each other, so nothing is gained for sure"
     public_size: ClassVar[bool] = True
     gains: ClassVar[bool] = False
-
-    def __post_init__(self) -> None:
-        object.__setattr__(self, "steps", count("ShuffledBatches", 1, steps=self.steps))
-
-    @property
-    def one_sample(self) -> bool:
-        return False
 
     @classmethod
     def for_training(cls, *, examples: int, batch_size: int, epochs: float) -> ShuffledBatches:
@@ -121,7 +116,7 @@ class ShuffledBatches(OneSample):
             "convexity over the orders); below: the attack of Chua et al. 2024, on the loudest step. "
             "Poisson's epsilon does not apply: the batches share one secret, where each record is"
         ), (
-            f"one fresh uniform order an epoch; {DATA_INDEPENDENT}; batch sizes are fixed"
+            f"one fresh uniform order per epoch; {DATA_INDEPENDENT}; batch sizes are fixed"
             + (
                 ""
                 if relation is Relation.REPLACE
@@ -130,4 +125,4 @@ class ShuffledBatches(OneSample):
         )
 
     def __str__(self) -> str:
-        return f"shuffled batches, {self.steps} an epoch"
+        return f"shuffled batches, {self.steps} per epoch"

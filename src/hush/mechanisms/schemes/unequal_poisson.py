@@ -35,17 +35,14 @@ class UnequalPoisson(OneSample):
 
     rates: tuple[float, ...]
     public_size: ClassVar[bool] = True
+    by_place = True
 
     def __init__(self, rates: Sequence[float]) -> None:
         if isinstance(rates, str | bytes) or not hasattr(rates, "__len__") or not len(rates):
-            raise InvalidParameter("UnequalPoisson", "a list of rates, one a record", rates=rates)
+            raise InvalidParameter("UnequalPoisson", "a list of rates, one per record", rates=rates)
         rule = "0 <= rate <= 1 for every record"
         checked = tuple(number("UnequalPoisson", rule, 0.0, 1.0, rate=rate) for rate in rates)
         object.__setattr__(self, "rates", checked)
-
-    @property
-    def by_place(self) -> bool:
-        return True
 
     @property
     def places(self) -> int | None:

@@ -90,7 +90,7 @@ class Samples(ABC):
         if self.given.relation is Relation.ADD_REMOVE:  # smooth sensitivity is known for a fixed number of records
             return
         for name, shape, chosen in _smooth_noises(epsilon, delta):
-            if chosen[0] >= LEAST_ALPHA:  # less is refused by a release too
+            if chosen[0] >= LEAST_ALPHA:  # a release refuses less, too
                 yield name, self.smooth(shape, *chosen)
 
 

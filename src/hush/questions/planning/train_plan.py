@@ -40,7 +40,7 @@ class TrainPlan:
     bound: Bound
 
     def __post_init__(self) -> None:
-        """A plan whose fields were changed (dataclasses.replace) would run what its epsilon is not of."""
+        """Refuse fields that do not belong together (dataclasses.replace): epsilon would be that of another run."""
         scheme = self.scheme.for_training(examples=self.examples, batch_size=self.batch_size, epochs=self.epochs)
         run = _run(scheme, self.noise_multiplier, _draws(scheme, self.examples, self.batch_size, self.epochs))
         if (scheme, run, self.delta) != (self.scheme, self.mechanism, self.bound.delta):
@@ -138,7 +138,7 @@ class TrainPlan:
     def __str__(self) -> str:
         return (
             f"{self.steps} steps on {self.scheme}: {self.epochs:g} epochs of {self.examples} examples, "
-            f"{self.batch_size} expected a step\n"
+            f"{self.batch_size} expected per step\n"
             f"noise multiplier {self.noise_multiplier:.6g}; epsilon {self.bound.reported(6)} at delta = {self.delta:g} "
             f"for the whole plan ({self.mechanism.compared})"
         )
@@ -157,12 +157,12 @@ def train_plan(
     """A plan for DP-SGD: the least noise that meets (epsilon, delta), or what a given noise_multiplier gives.
 
     `examples` is a public number. `scheme` is how batches are drawn: hush.Poisson (each example in each step with
-    probability batch_size/examples), hush.Allocation (each example in one random step an epoch), hush.ShuffledBatches
+    probability batch_size/examples), hush.Allocation (each example in one random step per epoch), hush.ShuffledBatches
     or hush.WithoutReplacement (replace-one). No data is looked at.
 
     >>> plan = train_plan(examples=60_000, batch_size=256, epochs=10, epsilon=2.0, delta=1e-5)
     >>> print(plan)
-    2344 steps on Poisson sampling at rate 0.00426667: 10 epochs of 60000 examples, 256 expected a step
+    2344 steps on Poisson sampling at rate 0.00426667: 10 epochs of 60000 examples, 256 expected per step
     noise multiplier 0.786...; epsilon = 2 at delta = 1e-05 for the whole plan (add or remove one record)
     """
     who = "train_plan"
