@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+from abc import abstractmethod
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
 from functools import cached_property
@@ -29,9 +30,9 @@ class CurveLeaf(Leaf):
     def at(self, removed: int, added: int) -> Pair:
         raise NotCovered(f"{self} has a Rényi curve but no dominating pair")
 
+    @abstractmethod
     def curve_at(self, steps: int) -> RenyiCurve:
         """The curve at so many units of distance."""
-        raise NotImplementedError
 
     def curve_of(self, neighbours: Neighbours) -> RenyiCurve:
         if neighbours.settled is not None:
