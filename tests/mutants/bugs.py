@@ -166,6 +166,16 @@ def group_ignored(patch: Patch) -> None:
     patch.setattr(hush.Group, "knows", lambda self, neighbours: self.inner.evidence(neighbours.thin(one)))
 
 
+def population_unchecked(patch: Patch) -> None:
+    """A sample of so many records, out of any number of them."""
+    patch.setattr(hush.OneSample, "population_of", lambda self, inner: frozenset())
+
+
+def batches_unchecked(patch: Patch) -> None:
+    """As many batches as a scheme likes to draw, of whatever it draws."""
+    patch.setattr(hush.Scheme, "batches", lambda self, population, source: self.draw(population, source))
+
+
 def gaussian_half(patch: Patch) -> None:
     from hush.curves.pairs.normal import NormalPair
 

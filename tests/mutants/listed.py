@@ -203,4 +203,15 @@ MUTANTS = [
         bugs.message_passes,
         "tests.releases.test_nothing_of_a_record_is_said:test_what_a_reader_raises_is_not_told",
     ),
+    Mutant(
+        "a sample of any number of records",
+        bugs.population_unchecked,
+        "tests.mechanisms.test_schemes_from_outside_are_checked:test_a_population_is_enforced",
+    ),
+    Mutant(
+        "batches that are not accounted for",
+        bugs.batches_unchecked,
+        "tests.mechanisms.test_schemes_from_outside_are_checked:test_what_is_drawn_is_checked",
+        ("too many batches",),
+    ),
 ]
