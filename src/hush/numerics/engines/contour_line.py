@@ -44,12 +44,12 @@ VANISHED = 1e-200
 """Stands for a characteristic function of this size or less, whose logarithm may not exist. Its error term is at least
 1e-15 there (C7), so the difference does not matter."""
 LOST = 30.0
-"""A relative error of e^30 leaves nothing of a value. Its error is then bounded by size and error together (C11), and
-by 1, as |phi| <= 1; e^error itself would leave the floats."""
+"""A relative error of e^30 leaves nothing of a value. Its error is then at most its size and that of the truth, which
+is at most |phi| e^error (C11), and 1; e^error itself would leave the floats."""
 MOST_DOUBT = 50.0
-"""Keeps e^error a float. Rounding of a log-moment of 1e12 is 1e-3 (C10), and quadrature is laid out for less. The one
-larger error is that of an end that was cut too near; it grows with the order, so that the order to the right has it
-too, and the aliases charge it there in full."""
+"""A relative error of e^50 leaves nothing of a value, and e^error would leave the floats: past it nothing is said.
+Rounding of a log-moment of 1e12 is 1e-3 (C10), and quadrature is laid out for less; an end that was cut too near has
+more."""
 SOONER = 2.0 ** np.arange(-12, 0.5, 0.5)
 """Shares of the farthest reach at which the integrand is looked at for a guess."""
 
@@ -163,7 +163,7 @@ class ContourLine:
         phi = np.exp(log_phi)
         # |prod (phi_i + e_i) - prod phi_i| <= prod (|phi_i| + |e_i|) - prod |phi_i|
         slack = np.abs(phi) * np.expm1(np.minimum(drift, LOST))
-        slack = np.where(drift < LOST, slack, np.exp(np.minimum(np.real(log_phi) + drift, 0.0)))
+        slack = np.where(drift < LOST, slack, np.abs(phi) + np.exp(np.minimum(np.real(log_phi) + drift, 0.0)))
         return Block(y, phi, slack + 4 * UNIT * np.abs(log_phi) * np.abs(phi))
 
     def _assemble(self, blocks: list[Block]) -> None:
@@ -210,7 +210,8 @@ class ContourLine:
             aliases += self.missing * (known + math.exp(min(-log_scale, LARGEST_EXPONENT)))
         size = float(np.abs(terms).sum())
         whole = abs(value) + known
-        rounding = whole * math.expm1(min(self.value_error, MOST_DOUBT)) + float(np.abs(mass - discount) @ self.slack)
+        doubt = math.inf if self.value_error > MOST_DOUBT else whole * math.expm1(self.value_error)
+        rounding = doubt + float(np.abs(mass - discount) @ self.slack)
         rounding += (abs(slope) + c * whole) * 2 * (self.shift + 2 * UNIT * abs(epsilon))
         rounding += UNIT * size * (8 + abs(self.value) + float(self.y[-1]) * abs(self.mean - epsilon))
         return LineValue(log_scale, value, slope, aliases + self.tail + rounding)
