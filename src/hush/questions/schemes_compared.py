@@ -78,7 +78,7 @@ class SchemeComparison:
         if shuffled.upper <= claimed.upper:
             return (
                 f"{start} With so little noise no sampling helps, and this report would be safe: shuffled batches use "
-                f"each record once an epoch, which is proven to be at most {rounded_up(shuffled.upper, 3)}."
+                f"each record once per epoch, which is proven to be at most {rounded_up(shuffled.upper, 3)}."
             )
         return (
             f"{start} No theorem says so: what is proven for shuffled batches is {rounded_up(shuffled.upper, 3)}, "
