@@ -10,7 +10,7 @@ RELEASES := bench/.venv-releases
 RUN := --noise 1.0 --rate 0.01 --steps 10000 --delta 1e-5
 
 .DEFAULT_GOAL := help
-.PHONY: help setup demo test pythons audit mutants check bench clean
+.PHONY: help setup demo test pythons audit faults mutants check bench clean
 
 help: ## list the targets
 	@awk -F ':.*## ' '/^[a-z]+:.*## / {printf "  %-8s %s\n", $$1, $$2}' $(MAKEFILE_LIST)
@@ -30,7 +30,7 @@ demo: setup ## account for, calibrate and explain one training run
 	$(BIN)/hush explain $(RUN)
 
 test: setup ## run the tests and doctests on every core
-	OPENBLAS_NUM_THREADS=1 $(BIN)/pytest -n auto
+	OPENBLAS_NUM_THREADS=1 $(BIN)/pytest -n auto --dist loadgroup
 
 pythons: ## the tests that need no torch, under every Python from 3.11 up that is found
 	OPENBLAS_NUM_THREADS=1 $(PYTHON) tests/pythons.py
@@ -38,6 +38,9 @@ pythons: ## the tests that need no torch, under every Python from 3.11 up that i
 audit: setup ## the slow tier: every mechanism and release audited, all mutants with what caught each
 	OPENBLAS_NUM_THREADS=1 $(BIN)/pytest -n auto -m slow
 	OPENBLAS_NUM_THREADS=1 $(BIN)/python -m tests.mutants
+
+faults: setup ## the budget book under kill -9: 10,000 spends from 50 processes on SQLite and on PostgreSQL, and a million entries
+	OPENBLAS_NUM_THREADS=1 $(BIN)/pytest -m slow tests/ledger
 
 mutants: setup ## known privacy bugs, and what catches each
 	OPENBLAS_NUM_THREADS=1 $(BIN)/python -m tests.mutants
@@ -48,15 +51,18 @@ check: setup ## lint, formatting, types and the import layers
 	$(BIN)/pyright
 	$(BIN)/lint-imports
 
-bench: $(addsuffix /.ready,$(BENCH) $(ALLOCATION) $(AUDITING) $(LEARNING) $(RELEASES)) ## compare with other accountants, into bench/results
+bench: setup $(addsuffix /.ready,$(BENCH) $(ALLOCATION) $(AUDITING) $(LEARNING) $(RELEASES)) ## compare with other accountants, into bench/results
 	$(BENCH)/bin/python bench/run.py
+	$(BENCH)/bin/python bench/random_trainings.py
 	$(BENCH)/bin/python bench/renyi.py
 	$(ALLOCATION)/bin/python bench/allocation.py
 	$(AUDITING)/bin/python bench/auditing.py
 	$(LEARNING)/bin/python bench/learning.py
+	$(BIN)/python bench/ledger.py
 	$(RELEASES)/bin/python bench/noise.py
 	$(RELEASES)/bin/python bench/releases.py
 	$(RELEASES)/bin/python bench/estimators.py $(BENCH)/bin/python
+	$(BIN)/python bench/engines.py
 
 # $(call environment,DIRECTORY,REQUIREMENTS): with hush; torch goes first here too, where it is pinned.
 define environment

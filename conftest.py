@@ -7,7 +7,8 @@ from importlib.util import find_spec
 from pathlib import Path
 
 HAS_TORCH = find_spec("torch") is not None
-TORCH = re.compile(r"^(?:import|from) torch\b", re.MULTILINE)
+TORCH = re.compile(r"^(?:import|from) (?:torch|hush\.learning\.dpsgd)\b", re.MULTILINE)
+"""Files that import torch, or the training that does."""
 
 
 def pytest_ignore_collect(collection_path: Path) -> bool | None:

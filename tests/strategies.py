@@ -77,6 +77,12 @@ def stated_profile(random: Random, relation: Relation) -> Mechanism:
     return hush.ApproxDP(points=points, relation=relation)
 
 
+def unknown_keys(random: Random) -> Mechanism:
+    """Groups whose keys only the data know, shown above a threshold."""
+    counts = random.choice([hush.Gaussian(number(random, 1.0, 8.0)), hush.Laplace(number(random, 1.0, 8.0))])
+    return hush.UnknownKeys(counts, random.choice([1, 2, 3]), random.choice([0.0, 1e-8, 1e-4, 0.1]))
+
+
 def posterior(random: Random) -> Mechanism:
     """A posterior draw of a normal mean."""
     return hush.GaussianPosterior(random.randint(1, 50), number(random, 0.1, 10.0), number(random, 0.5, 5.0), 1.0)
@@ -100,6 +106,8 @@ def pair_leaf(random: Random, relation: Relation = Relation.ADD_REMOVE) -> Mecha
         lambda r: table(r, relation),
         lambda r: iteration(r, relation),
     ]
+    if relation is Relation.ADD_REMOVE:
+        options.append(unknown_keys)
     if relation is Relation.REPLACE:
         options += [posterior, descent, local, lambda r: local(r).shuffled(people=r.choice([1, 2, 7, 300, 20_000]))]
     return random.choice(options)(random)

@@ -44,7 +44,7 @@ EXTRAS = settings()["project"]["optional-dependencies"]
 IMPORTED_AS = {"scikit-learn": "sklearn", "vl-convert-python": "vl_convert"}
 OPTIONAL = {
     IMPORTED_AS.get(name, name)
-    for extra in ("app", "data", "learn", "torch")
+    for extra in ("app", "data", "learn", "ledger", "torch")
     for name in (re.match(r"[\w-]+", requirement)[0] for requirement in EXTRAS[extra])  # type: ignore[index]
 }
 """Packages of the extras."""

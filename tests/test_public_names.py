@@ -17,11 +17,12 @@ from tests.test_layers import loaded
 STUBS = {
     "hush": ROOT / "__init__.pyi",
     "hush.learning": ROOT / "learning" / "__init__.pyi",
+    "hush.ledger": ROOT / "ledger" / "__init__.pyi",
     "hush.randomness": ROOT / "randomness" / "__init__.pyi",
 }
 """Packages behind a door, and the list of what each shows."""
 NAMES = list(hush.__all__)
-QUESTIONS = ["epsilon", "delta", "log_delta", "renyi", "tradeoff", "advantage", "explain", "statement"]
+QUESTIONS = ["epsilon", "delta", "log_delta", "renyi", "tradeoff", "roc", "advantage", "explain", "statement"]
 VERBS = ["on", "repeat", "then", "beside", "group", "under"]
 
 
@@ -125,7 +126,8 @@ def test_a_name_loads_no_room_above_its_own(room: str, names: list[str]) -> None
         ("to_json", ["hush.questions.planning", "hush.questions.charts"]),
         ("explain", ["hush.questions.planning", "hush.questions.charts"]),
         ("SeededSource", ["hush.curves", "cryptography"]),
-        ("releases", ["hush.learning", "hush.auditing", "torch", "pyarrow", "pandas"]),
+        ("releases", ["hush.learning", "hush.auditing", "hush.ledger", "torch", "pyarrow", "pandas"]),
+        ("ledger", ["hush.learning", "hush.auditing", "hush.releases", "sqlalchemy"]),
         ("auditing", ["hush.learning", "hush.releases", "torch"]),
     ],
 )
@@ -139,6 +141,17 @@ def test_every_name_of_learning_exists_and_says_what_it_is() -> None:
     pytest.importorskip("sklearn")
     for name in exports(STUBS["hush.learning"]):
         assert sentence(inspect.getdoc(getattr(hush.learning, name))), name
+
+
+def test_every_name_of_the_ledger_exists_and_says_what_it_is() -> None:
+    pytest.importorskip("sqlalchemy")
+    for name in exports(STUBS["hush.ledger"]):
+        assert sentence(inspect.getdoc(getattr(hush.ledger, name))), name
+
+
+def test_budgets_load_no_database() -> None:
+    modules = loaded("import hush\nhush.ledger.Budget(epsilon=1.0, delta=1e-6)")
+    assert not {"sqlalchemy", "sqlite3", "hush.releases", "hush.learning"} & modules
 
 
 def test_convex_models_load_no_torch() -> None:

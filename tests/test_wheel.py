@@ -10,7 +10,8 @@ import pytest
 
 from tests.source import PROJECT, ROOT, files, settings
 
-TYPES = {"hush/py.typed", "hush/__init__.pyi", "hush/learning/__init__.pyi", "hush/randomness/__init__.pyi"}
+STUBS = ("hush", "hush/learning", "hush/ledger", "hush/randomness")
+TYPES = {"hush/py.typed", *(f"{package}/__init__.pyi" for package in STUBS)}
 """What type checkers read."""
 
 

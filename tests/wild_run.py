@@ -58,7 +58,9 @@ def check(answer: object) -> None:
     """No NaN, ends in order, and no route that broke."""
     if isinstance(answer, hush.RenyiCurve):
         answer = answer([1.0, 1.5, 2.0, 64.0, 1e6, math.inf])
-    if isinstance(answer, hush.Bound):
+    if isinstance(answer, hush.RocCurve):
+        assert (answer.lower <= answer.upper).all(), answer
+    elif isinstance(answer, hush.Bound):
         assert answer.lower <= answer.upper, answer
     elif isinstance(answer, str):
         assert "failed: " not in answer, answer

@@ -2,16 +2,21 @@
 
 from hush import auditing as auditing
 from hush import learning as learning
+from hush import ledger as ledger
 from hush import randomness as randomness
 from hush import releases as releases
+from hush.curves.attacker.roc import RocCurve as RocCurve
 from hush.curves.bound import Bound as Bound
 from hush.curves.pairs.finite import FinitePair as FinitePair
 from hush.curves.pairs.pair import Pair as Pair
 from hush.curves.relation import Relation as Relation
 from hush.curves.renyi.curve import RenyiCurve as RenyiCurve
+from hush.errors import AlreadySpent as AlreadySpent
+from hush.errors import BudgetExceeded as BudgetExceeded
 from hush.errors import Contradiction as Contradiction
 from hush.errors import HushError as HushError
 from hush.errors import InvalidParameter as InvalidParameter
+from hush.errors import LedgerError as LedgerError
 from hush.errors import NotCovered as NotCovered
 from hush.errors import NotInstalled as NotInstalled
 from hush.mechanisms.combinators.group import Group as Group
@@ -47,6 +52,7 @@ from hush.mechanisms.leaves.stated import from_profile as from_profile
 from hush.mechanisms.leaves.stated_curves import TCDP as TCDP
 from hush.mechanisms.leaves.stated_curves import ZCDP as ZCDP
 from hush.mechanisms.leaves.stated_curves import RenyiDP as RenyiDP
+from hush.mechanisms.leaves.unknown_keys import UnknownKeys as UnknownKeys
 from hush.mechanisms.local.noisy_numbers import GaussianReport as GaussianReport
 from hush.mechanisms.local.noisy_numbers import LaplaceReport as LaplaceReport
 from hush.mechanisms.local.randomizer import LocalRandomizer as LocalRandomizer
@@ -99,5 +105,6 @@ from hush.questions.statement import statement as statement
 from hush.randomness.source import SecureSource as SecureSource
 from hush.randomness.source import SeededSource as SeededSource
 from hush.randomness.source import Source as Source
+from hush.releases.row_wise.row_expressions import col as col
 
 __version__: str

@@ -14,7 +14,7 @@ from pathlib import Path
 from hush.errors import NotInstalled
 
 EXPORT = re.compile(r"^from ([\w.]+) import (\w+) as \2$", re.MULTILINE)
-EXTRAS = {"torch": "torch", "safetensors": "torch", "sklearn": "learn", "cryptography": "data"}
+EXTRAS = {"torch": "torch", "safetensors": "torch", "sklearn": "learn", "cryptography": "data", "sqlalchemy": "ledger"}
 """Optional packages, and the extra that brings each."""
 
 

@@ -4,6 +4,9 @@ HushError
 |-- InvalidParameter   a value breaks a stated rule: the message has field, rule and value
 |-- NotCovered         no theorem is known for this; the message says which one is missing, and what is covered
 |-- NotInstalled       an optional package is missing; the message says how to get it
+|-- BudgetExceeded     a release does not fit into what is left of a budget: nothing ran, nothing was spent
+|-- AlreadySpent       the key of a charge is in the book already, with another request or without an answer
+|-- LedgerError        a budget book cannot be read, written or trusted
 `-- Contradiction      two certificates exclude each other, or one is no number: a fault in hush, which gives no answer
 
 """
@@ -75,3 +78,15 @@ class Contradiction(HushError):
 
     def __init__(self, lower: float, upper: float) -> None:
         super().__init__(f"A lower bound of {lower:g} contradicts an upper bound of {upper:g}: please report this.")
+
+
+class BudgetExceeded(HushError):
+    """A release does not fit into what is left of a budget: nothing ran, and nothing was spent."""
+
+
+class AlreadySpent(HushError):
+    """The key of a charge is in the book already, with another request or without an answer: nothing ran again."""
+
+
+class LedgerError(HushError):
+    """A budget book cannot be read, written or trusted; nothing of a database's own message is told."""

@@ -109,6 +109,14 @@ def test_max_divergence_is_pure_differential_privacy() -> None:
     assert renyi_to_tradeoff(math.inf, 1.0, 0.05) == pytest.approx(1 - math.e * 0.05)
 
 
+def test_a_max_divergence_past_all_floats_protects_no_rate() -> None:
+    """e^710 * 1e-306 is above 1, though neither factor is a float that tells."""
+    assert renyi_to_tradeoff(math.inf, 710.0, 1e-306) == pytest.approx(0.0, abs=1e-300)
+    assert renyi_to_tradeoff(math.inf, math.inf, 1e-306) == 0.0
+    assert hush.RenyiCurve.constant(710.0).tradeoff(false_positive_rate=1e-306) == pytest.approx(0.0, abs=1e-300)
+    assert renyi_to_tradeoff(math.inf, 690.0, 1e-306) == pytest.approx(1 - math.exp(690.0) * 1e-306)
+
+
 @pytest.mark.parametrize("reach", [1e-12, 1e-9, 1e-6, 1e-3, 1.0])
 def test_tables_of_narrow_profiles_keep_their_digits(reach: float) -> None:
     """A table's mean loss counts n times in a composition: points a billionth apart must not make one of rounding."""

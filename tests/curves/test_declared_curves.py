@@ -167,6 +167,9 @@ def test_a_pair_that_is_no_number() -> None:
     likely = math.e / (1 + math.e)
     pair = NoNumbers(np.array([-1.0, 1.0]), np.array([1 - likely, likely]))
     broken = hush.FromPair(pair, pair)
+    plain = FinitePair(pair.losses, pair.mass)
+    assert pair != plain  # or what is kept of the plain one would answer for it
+    hush.FromPair(plain, plain).tradeoff(false_positive_rate=0.1)
     for ask in (
         lambda m: m.epsilon(delta=DELTA),
         lambda m: m.log_delta(epsilon=1.0),

@@ -91,10 +91,12 @@ def test_products_with_infinite_mass_vs_enumeration(name: str, epsilon: float) -
     p, q = (np.array(side) for side in LOST[name])
     pair = Product.of([(FinitePair.of(p, q), 4)])
     truth = enumerated([(p, q)] * 4, epsilon)
-    for low, high in (pair.log_delta(epsilon), pair.profile()(epsilon)):
-        assert math.exp(low) <= truth * (1 + 1e-9) + 1e-300
-        assert truth <= math.exp(high) * (1 + 1e-9) + 1e-300
-        assert math.exp(high) - math.exp(low) <= 1e-3
+    asked = pair.log_delta(epsilon)
+    profile = pair.profile()(np.array([epsilon]))
+    for low, high in ((math.exp(asked[0]), math.exp(asked[1])), (float(profile[0][0]), float(profile[1][0]))):
+        assert low <= truth * (1 + 1e-9) + 1e-300
+        assert truth <= high * (1 + 1e-9) + 1e-300
+        assert high - low <= 1e-3
 
 
 def least_misses(p: np.ndarray, q: np.ndarray, times: int, rate: float) -> float:

@@ -11,6 +11,7 @@ import pytest
 
 ROOT = Path(__file__).parents[2]
 BLOCK = re.compile(r"^```python\n(.*?)^```", re.DOTALL | re.MULTILINE)
+OTHER = re.compile(r"^```py\n(.*?)^```", re.DOTALL | re.MULTILINE)
 LINK = re.compile(r"\]\((?!https?:)([^)#\s]+)\)")
 NUMBER = re.compile(r"\d+(?:\.\d+)?(?:e[-+]?\d+)?")
 
@@ -55,6 +56,13 @@ def check_prints(page: str, capsys: pytest.CaptureFixture[str]) -> None:
         assert [(a, b) for a, b in zip(shown, promised(block), strict=True) if not same(a, b)] == []
 
     run(page, compare)
+
+
+def check_other_block(page: str, word: str, capsys: pytest.CaptureFixture[str], **given: object) -> None:
+    """The block that needs a server (it begins with ```py) and has this word: it runs with what is given."""
+    (block,) = [block for block in OTHER.findall(text_of(page)) if word in block]
+    exec(compile(block, f"{page}, {word}", "exec"), dict(given))
+    assert [same(a, b) for a, b in zip(capsys.readouterr().out.splitlines(), promised(block), strict=True)] == [True]
 
 
 def check_links(page: str) -> None:

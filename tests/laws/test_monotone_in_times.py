@@ -32,3 +32,13 @@ def test_epsilons_at_delta_zero_add(mechanism: hush.Mechanism, times: int) -> No
     one, many = mechanism.epsilon(delta=0.0), mechanism.repeat(times).epsilon(delta=0.0)
     assert many.upper >= times * one.lower * (1 - 1e-12)
     assert many.lower <= times * one.upper * (1 + 1e-12)
+
+
+@LAWS
+@given(covered(1), covered(1), DELTAS)
+def test_lower_ends_grow_too(one: hush.Mechanism, other: hush.Mechanism, delta: float) -> None:
+    """What one release attains alone, it attains beside another: to forget a release is post-processing."""
+    if one.relation is other.relation:
+        together = one.then(other).epsilon(delta=delta)
+        for part in (one, other):
+            assert together.lower >= part.epsilon(delta=delta).lower * (1 - 2e-3)

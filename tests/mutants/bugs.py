@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import itertools
 import math
 from collections.abc import Callable
 from dataclasses import dataclass, replace
@@ -114,6 +115,18 @@ def plain_laplace(order: float) -> float:
     return plain_laplace(order)
 
 
+def mean_of_the_largest(patch: Patch) -> None:
+    """What bounds a sum where no line is in reach counts its largest value alone."""
+    from hush.numerics.special import line_integral
+    from hush.numerics.special.trials import Trials
+
+    def log_mean(trials: Trials) -> float:
+        value, chance = trials.lively[0]
+        return float(np.log(trials.count) + np.log(value) + np.log(chance))
+
+    patch.setattr(line_integral, "log_mean", log_mean)
+
+
 def no_number_passes(patch: Patch) -> None:
     """Values of a Rényi function and ends of intervals are not looked at: min and max drop what is no number."""
     from hush.curves.renyi import declared
@@ -204,6 +217,15 @@ def fixed_batches(patch: Patch) -> None:
         "draw",
         lambda self, n, source=None: hush.WithoutReplacement(round(self.rate * n), n).draw(n, source),
     )
+
+
+def losses_left_out_forgotten(patch: Patch) -> None:
+    """The mass of losses that a line leaves out is not added to delta."""
+    from hush.numerics.engines.contour_line import LineValue
+
+    whole = LineValue.upper.fget
+    assert whole is not None
+    patch.setattr(LineValue, "upper", property(lambda value: whole(replace(value, log_left_out=-math.inf))))
 
 
 def conversion_without_delta(patch: Patch) -> None:
@@ -433,3 +455,117 @@ def message_passes(patch: Patch) -> None:
     """What a library says of a record is told as it is."""
     for module in ("reader", "opening"):
         patch.setattr(f"hush.releases.tables.{module}.sealed", lambda action, **told: action())
+
+
+def coins_of_the_attempt(patch: Patch) -> None:
+    """A task that is tried again tosses fresh coins."""
+    keyed = import_module("hush.randomness.keyed_source").KeyedSource
+    patch.setattr(keyed, "part", lambda self, number: keyed.of(hush.SeededSource(next(ATTEMPTS))))
+
+
+ATTEMPTS = itertools.count()
+
+
+def users_moved_when_the_table_grows(patch: Patch) -> None:
+    """Ids get new slots when their table grows, and what was counted for them stays at the old ones."""
+    table = import_module("hush.releases.tables.ids.id_slots").WholeSlots
+
+    def grow(self: Any, most: int) -> None:
+        if most * 3 > len(self._keys):
+            known, self.size = self.keys()[::-1].copy(), 0
+            self._make((3 * most - 1).bit_length())
+            self._search(known, self._home(known))
+
+    patch.setattr(table, "_grow", grow)
+
+
+def texts_of_one_hash_are_one_user(patch: Patch) -> None:
+    patch.setattr("hush.releases.tables.ids.id_slots.TextSlots._other", lambda self, text: 0)
+
+
+def windows_without_their_ties(patch: Patch) -> None:
+    """A point that holds many records counts as one of them."""
+    module = import_module("hush.releases.statistics.ordered_records")
+    full = np.full
+    fake = type(
+        "np", (), {**{n: getattr(np, n) for n in dir(np)}, "full": staticmethod(lambda n, v: full(min(n, 1), v))}
+    )
+    patch.setattr(module, "np", fake)
+
+
+def weights_without_rounding(patch: Patch) -> None:
+    """Two numbers near 10^12 cancel, and their rounding is not charged."""
+    from hush.numerics.laws.normals import Normals
+
+    patch.setattr(Normals, "_weight_error", lambda _self, x, _tilt: np.zeros(len(x)))
+
+
+def rounding_of_small_differences(patch: Patch) -> None:
+    """A kernel on a lattice as the difference of two sums, its rounding charged by the size of what is left."""
+    module = import_module("hush.numerics.engines.contour_line")
+    plain = module.ContourLine.kernels
+
+    def kernels(self: Any, gaps: Any) -> Any:
+        if not self.lattice:
+            return plain(self, gaps)
+        gap = np.asarray(gaps)[..., None]
+        _, mass, discount = self._ladder
+        first = np.exp(-self.s * gap)
+        rest = first * np.exp(-gap) * discount
+        kernel = first * mass - rest
+        return kernel, rest, np.abs(kernel)
+
+    patch.setattr(module.ContourLine, "kernels", kernels)
+
+
+def chords_instead_of_corners(patch: Patch) -> None:
+    """The upper curve of the best attacker from the known points of its profile alone: each is attained, no chord is."""
+    module = import_module("hush.curves.tradeoff")
+    patch.setattr(module.KnownProfile, "corners", property(lambda self: (self.t[:-1], self.below[:-1])))
+
+
+def one_line_for_all_rates(patch: Patch) -> None:
+    """The lower curve of the best attacker from lower bounds on delta."""
+    module = import_module("hush.curves.tradeoff")
+    plain = module.KnownProfile.of.__func__
+    patch.setattr(
+        module.KnownProfile,
+        "of",
+        classmethod(
+            lambda cls, profile, epsilons, floor=0.0: plain(cls, lambda e: (profile(e)[0],) * 2, epsilons, floor)
+        ),
+    )
+
+
+def large_losses_forgotten(patch: Patch) -> None:
+    """Tails of a mirrored mix that lose every loss past 37, where e^-l is nothing beside 1."""
+    module = import_module("hush.curves.pairs.share")
+
+    def inverse_loss(self: Any, losses: Any) -> Any:
+        growth = np.expm1(np.minimum(losses, 700.0))
+        top = self._excess - self.below * growth
+        under, over = self._excess + growth * self.below_rest <= 0, top <= 0
+        inside = ~(under | over)
+        ratio = np.where(inside, growth / np.where(inside, top, 1.0), 0.0)
+        base = np.log1p(np.maximum(ratio, -1 + 1e-15))
+        if self.below == 0:
+            base = np.where(losses > 600, losses - math.log(self.above), base)
+        return base, under, over
+
+    patch.setattr(module.Share, "inverse_loss", inverse_loss)
+
+
+# -- tables and recursions ------------------------------------------------------------------------------------------
+
+
+def coins_for_choices(patch: Patch) -> None:
+    """What one attacker gains from choices of bounded range, taken for what every attacker may gain."""
+    module = import_module("hush.curves.theorems.ranged_choices")
+    patch.setattr(module, "recursion", lambda bound, count, cells: module.coins(bound, count, bound / 2))
+
+
+def spike_raised(patch: Patch) -> None:
+    """Merged outcomes put where the largest of them is, not where they are on average."""
+    window = import_module("hush.numerics.engines.loss_source")._Window
+    merged = window.merged
+    patch.setattr(window, "merged", lambda self, place, mass: merged(self, max(place, self.high), mass))

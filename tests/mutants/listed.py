@@ -4,10 +4,11 @@ from __future__ import annotations
 
 import hush
 from hush import releases
-from tests.mutants import bugs
+from tests.mutants import bugs, ledger_bugs
 from tests.mutants.bugs import REPLACE, Mutant, audit_of, audit_of_release
 
 GOLDEN = "tests.golden.test_published_numbers"
+GAMES = "tests.ledger.test_filters_vs_enumeration"
 CLIPPED = "tests.learning.per_example.test_clipped_sums_vs_plain_gradients"
 
 
@@ -25,6 +26,40 @@ MUTANTS = [
         bugs.no_number_passes,
         "tests.curves.test_declared_curves:test_a_formula_without_a_value_at_the_limits",
         (bugs.plain_laplace,),
+    ),
+    Mutant(
+        "large losses of a mirrored mix forgotten",
+        bugs.large_losses_forgotten,
+        "tests.curves.test_reflected_pairs:test_tails_of_large_losses",
+        (0.02, 0.1),
+    ),
+    Mutant(
+        "rounding of a small difference",
+        bugs.rounding_of_small_differences,
+        "tests.numerics.test_many_epsilons_vs_one:test_lines_far_from_where_they_were_made",
+        (0.505, 4),
+    ),
+    Mutant(
+        "rounding of weights far out forgotten",
+        bugs.weights_without_rounding,
+        "tests.numerics.test_quadrature_error_bounds:test_log_moment_far_out",
+        (1e6, 1e-12),
+    ),
+    Mutant(
+        "a curve of attackers from above, without its corners",
+        bugs.chords_instead_of_corners,
+        "tests.curves.test_tradeoff_curve_vs_closed_form:test_coarse_points_hold_the_closed_form",
+    ),
+    Mutant(
+        "a curve of attackers from below, from attained deltas",
+        bugs.one_line_for_all_rates,
+        "tests.curves.test_tradeoff_curve_vs_closed_form:test_coarse_points_hold_the_closed_form",
+    ),
+    Mutant(
+        "rare values below the largest forgotten",
+        bugs.mean_of_the_largest,
+        "tests.numerics.test_positive_part_vs_mpmath:test_several_rare_positive_values_vs_the_exact_mean",
+        ((1e-300, 1e-140),),
     ),
     Mutant("count ignored", bugs.count_ignored, f"{GOLDEN}:test_randomized_response_counts"),
     Mutant("rate rounded down", bugs.thinned(lambda rate: int(rate * 2**20) / 2**20), published),
@@ -50,6 +85,12 @@ MUTANTS = [
         "randomized response at half its epsilon",
         bugs.response_half,
         audit_of(lambda: hush.RandomizedResponse(epsilon=1.0, relation=REPLACE), 0.0),
+    ),
+    Mutant(
+        "the mass of losses left out of a line forgotten",
+        bugs.losses_left_out_forgotten,
+        "tests.numerics.test_without_tail:test_what_is_left_out_is_added",
+        (300.0, -1000.0),
     ),
     Mutant(
         "delta forgotten in a Rényi conversion",
@@ -213,5 +254,83 @@ MUTANTS = [
         bugs.batches_unchecked,
         "tests.mechanisms.test_schemes_from_outside_are_checked:test_what_is_drawn_is_checked",
         ("too many batches",),
+    ),
+    Mutant(
+        "one attacker's gain from choices of bounded range for everyone's",
+        bugs.coins_for_choices,
+        "tests.curves.test_ranged_choices_vs_brute_force:test_the_best_common_t_is_attained",
+        (1.0, 4, 1.0, 0.145253767435, 0.094895111946),
+    ),
+    Mutant(
+        "merged outcomes where the largest of them is",
+        bugs.spike_raised,
+        "tests.numerics.test_merged_outcomes_vs_exact_profiles:test_one_loss_is_below",
+        ("gaussian, rare", 0.11),
+    ),
+    Mutant("natural filter", ledger_bugs.natural, f"{GAMES}:test_the_fixed_order_refuses_one_branch", ("natural",)),
+    Mutant(
+        "some order is still within its budget",
+        ledger_bugs.some_order,
+        f"{GAMES}:test_the_fixed_order_refuses_one_branch",
+        ("some order",),
+    ),
+    Mutant(
+        "an order chosen after seeing what is spent",
+        ledger_bugs.order_of_each_release,
+        ledger_bugs.games_at_a_fixed_order,
+    ),
+    Mutant(
+        "a cost that is rounded down",
+        ledger_bugs.cost_rounded_down,
+        "tests.ledger.test_filters_vs_exact_plan:test_orders_and_costs_are_those_of_the_budget_alone",
+    ),
+    Mutant(
+        "run first, deduct afterwards", ledger_bugs.deduct_afterwards, ledger_bugs.crash_in_the_draw, needs="sqlalchemy"
+    ),
+    Mutant("a failed release given back", ledger_bugs.refund, ledger_bugs.crash_in_the_draw, needs="sqlalchemy"),
+    Mutant(
+        "an analyst's budget with none of the dataset",
+        ledger_bugs.analyst_without_dataset,
+        ledger_bugs.an_analyst_within_a_dataset,
+        needs="sqlalchemy",
+    ),
+    Mutant(
+        "a key that stands for words alone",
+        ledger_bugs.known_by_words_alone,
+        ledger_bugs.one_key_for_two_prices,
+        needs="sqlalchemy",
+    ),
+    Mutant(
+        "two runs go on from one step",
+        ledger_bugs.steps_only_grow,
+        ledger_bugs.two_runs_from_one_step,
+        needs="sqlalchemy",
+    ),
+    Mutant(
+        "a checkpoint in its place before the book has it",
+        ledger_bugs.file_before_book,
+        ledger_bugs.a_book_that_cannot_be_written,
+        needs="safetensors",
+    ),
+    Mutant(
+        "fresh coins for a task that is tried again",
+        bugs.coins_of_the_attempt,
+        "tests.releases.test_local_engines_vs_arrow:test_chunks_do_not_decide_the_coins",
+    ),
+    Mutant(
+        "users who change places when their table grows",
+        bugs.users_moved_when_the_table_grows,
+        "tests.releases.test_users_vs_dictionary:test_tables_that_grow",
+        (5,),
+    ),
+    Mutant(
+        "texts with one hash are one user",
+        bugs.texts_of_one_hash_are_one_user,
+        "tests.releases.test_users_vs_dictionary:test_texts_with_one_hash_stay_different",
+    ),
+    Mutant(
+        "a window of ranks that forgets ties",
+        bugs.windows_without_their_ties,
+        "tests.releases.test_order_of_files_vs_memory:test_a_window_within_ties",
     ),
 ]

@@ -11,8 +11,11 @@ import mpmath
 import numpy as np
 import pytest
 
+from hush.numerics.special.added_tails import direct
 from hush.numerics.special.binomial_tails import excess, log_pmf, window
-from hush.numerics.special.positive_part import Trials, along_line, direct, log_positive_part
+from hush.numerics.special.line_integral import along_line, log_chernoff
+from hush.numerics.special.positive_part import log_positive_part
+from hush.numerics.special.trials import Trials
 from hush.numerics.work import question
 
 
@@ -125,3 +128,19 @@ def test_a_line_near_orders_whose_moment_is_past_all_floats(chance: float) -> No
         least, most = direct(trials)
     assert low <= most
     assert least <= high < 0
+
+
+@pytest.mark.parametrize("chances", [(1e-300, 1e-140), (1e-300, 1e-140, 0.5), (1e-310, 1e-3), (1e-200, 1e-90, 0.25)])
+def test_several_rare_positive_values_vs_the_exact_mean(chances: tuple[float, ...]) -> None:
+    """Where no line is in reach the mean bounds from above, and that of the largest value alone would not."""
+    trials = Trials(1, chances, (1.0, 0.01, -0.5)[: len(chances)])
+    exact = math.log(chances[0] * 1.0 + chances[1] * 0.01)
+    for high in (along_line(trials)[1], log_chernoff(trials)):
+        assert exact <= high <= max(0.999 * exact, 0.5 * exact + 20)
+    assert log_chernoff(Trials(100, chances, (1.0, 0.01, -0.5)[: len(chances)])) >= exact
+
+
+def test_no_positive_value() -> None:
+    trials = Trials(10, (0.25, 0.25), (-1.0, -2.0))
+    assert along_line(trials) == (-math.inf, -math.inf)
+    assert log_chernoff(trials) == -math.inf

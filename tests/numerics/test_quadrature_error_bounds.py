@@ -86,6 +86,16 @@ def test_log_moment_of_a_tilt(name: str, tilt: float) -> None:
     assert tilted.log_moment_error <= 1e-11 * max(1.0, truth)
 
 
+@pytest.mark.parametrize("tilt", [1e-20, 1e-12, 1e-6, 1.0])
+@pytest.mark.parametrize("shift", [1e2, 1e3, 1e5, 1e6, 1000000.0000359837])
+def test_log_moment_far_out(shift: float, tilt: float) -> None:
+    """-x^2/2 and log A are near 10^12 and cancel: what is left of their digits is charged."""
+    tilted = NormalPair.shifted(shift).law().tilt(tilt)
+    truth = float(mp.mpf(tilt) * (1 + mp.mpf(tilt)) * mp.mpf(shift) ** 2 / 2)
+    assert abs(tilted.log_moment - truth) <= tilted.log_moment_error + UNIT * abs(truth)
+    assert tilted.log_moment_error < 1e-2
+
+
 @pytest.mark.parametrize("rate", [1e-6, 1e-3])
 @pytest.mark.parametrize("tilt", [0.01, 3.0, 255.0])
 @pytest.mark.parametrize("direction", ["remove", "add"])

@@ -12,6 +12,7 @@ from scipy import integrate, stats
 from hush import Gaussian, Poisson
 from hush.curves.composition.product import Product
 from hush.curves.composition.routes import FULL, ContourRoute, GridRoute
+from hush.numerics.engines.contour import log_delta_bounds
 from hush.numerics.laws.normals import Normals
 
 
@@ -43,6 +44,19 @@ def test_same_answer(noise: float, rate: float, times: int, delta: float) -> Non
     whole, part = (route.epsilon(math.log(delta), 1e-6) for route in (contour, cut))
     assert part[0] <= whole[1]
     assert whole[0] <= part[1]
+
+
+@pytest.mark.parametrize(("epsilon", "log_mass"), [(8.0, -5.0), (8.0, -25.0), (300.0, -10.0), (300.0, -1000.0)])
+def test_what_is_left_out_is_added(epsilon: float, log_mass: float) -> None:
+    """However much it is: more than delta, more than all floats above the scale of the line, or next to nothing."""
+    product = Gaussian(1.0).on(Poisson(rate=0.01)).repeat(1000).pairs()["remove"]
+    step = Gaussian(1.0).on(Poisson(rate=0.01)).pairs()["remove"]
+    assert isinstance(product, Product)
+    cut = ContourRoute(product.laws)._without_tails(log_mass)
+    low, high = log_delta_bounds(cut, epsilon, 1e-6)
+    least, most = step.log_delta(epsilon)[0], ContourRoute(product.laws).log_delta(epsilon, 1e-6)[1]
+    assert max(least, math.log(sum(n * law.missing for law, n in cut))) <= high
+    assert low <= most
 
 
 def test_many_rare_losses_vs_grid() -> None:

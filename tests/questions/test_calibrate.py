@@ -9,7 +9,7 @@ import pytest
 
 import hush
 from hush import InvalidParameter, Mechanism, calibrate
-from hush.questions.search import LOOKS, NotRising, Scale, Search
+from hush.questions.search import LOOKS, Scale, Search, Value
 
 TRUE_NOISE = 2.127375434714
 """Noise of DP-SGD at epsilon 2, delta 1e-5, rate 0.01, 10000 steps: certified in ball arithmetic."""
@@ -113,6 +113,56 @@ def test_target_met_everywhere_gives_the_most_useful_end(
     assert calibrate(build, over=over, epsilon=1.0, delta=1e-6).value == best
 
 
+def test_delta_1_is_met_by_all() -> None:
+    assert calibrate(hush.Gaussian, over=(0.1, 10.0), epsilon=0.0, delta=1.0).value == 0.1
+    assert calibrate(lambda rate: training(1.0, rate), over=(0.001, 0.9), epsilon=1.0, delta=1.0).value == 0.9
+
+
+@pytest.mark.parametrize("delta", [0.3, 1e-3, 1e-9])
+def test_epsilon_0_at_a_delta_is_an_advantage(delta: float) -> None:
+    """Two normals at distance m have delta(0) = erf(m / sqrt 8)."""
+    found = calibrate(hush.Gaussian, over=(1e-3, 1e12), epsilon=0.0, delta=delta)
+    assert found.bound.upper == 0
+    assert math.erf(1 / found.value / math.sqrt(8)) == pytest.approx(delta, rel=2e-6)
+    assert math.erf(1 / found.value / math.sqrt(8)) <= delta
+
+
+def test_epsilon_0_and_delta_0_is_met_by_nothing_but_silence() -> None:
+    assert (
+        calibrate(lambda rate: hush.Laplace(1.0).on(hush.Poisson(rate)), over=(0.0, 1.0), epsilon=0, delta=0).value == 0
+    )
+    with pytest.raises(InvalidParameter, match="met somewhere"):
+        calibrate(hush.Laplace, over=(0.1, 10.0), epsilon=0, delta=0)
+
+
+@pytest.mark.parametrize("name", [name for name in CASES if "zCDP" not in name])
+def test_what_fails_is_near_where_intervals_are_narrow(name: str) -> None:
+    build, over, _ = CASES[name]
+    found = calibrate(build, over=over, epsilon=1.0, delta=1e-6)
+    assert found.fails_at is not None
+    assert found.fails_at == pytest.approx(found.value, rel=1e-4)
+    assert build(found.fails_at).delta(epsilon=1.0).lower > 1e-6
+
+
+def test_where_no_lower_end_is_known_nothing_is_said_to_fail() -> None:
+    assert calibrate(lambda x: hush.ZCDP(x), over=(1e-4, 10.0), epsilon=1.0, delta=1e-6).fails_at is None
+
+
+def test_upper_ends_that_jump_are_not_blamed_on_the_user() -> None:
+    """A Rényi bound has no lower end: that it falls proves nothing of the cost. What is returned is safe."""
+
+    def build(x: float) -> Mechanism:
+        return hush.ZCDP(x * (1.0 if math.sin(40 * x) > 0 else 3.0))
+
+    found = calibrate(build, over=(1e-4, 10.0), epsilon=1.0, delta=1e-6)
+    assert build(found.value).epsilon(delta=1e-6).upper <= 1.0
+
+
+def test_a_target_that_hush_cannot_certify_names_its_own_interval() -> None:
+    with pytest.raises(hush.NotCovered, match=r"hush cannot tell.* its interval at 1.0 is 0 to"):
+        calibrate(lambda x: hush.ZCDP(x), over=(1.0, 10.0), epsilon=1.0, delta=1e-6)
+
+
 def test_target_met_nowhere_names_range_and_best_value() -> None:
     with pytest.raises(InvalidParameter, match=r"over=\(0.1, 1.0\), target=1.0, reached=4.88.*, at=1.0"):
         calibrate(hush.Gaussian, over=(0.1, 1.0), epsilon=1.0, delta=1e-6)
@@ -147,7 +197,8 @@ def test_a_parameter_without_effect_is_refused() -> None:
         {"epsilon": math.inf},
         {"epsilon": None},
         {"delta": 0.0},
-        {"delta": 1.0},
+        {"delta": 1.1},
+        {"epsilon": -1.0},
         {"delta": None},
         {"advantage": 0.5},
         {"epsilon": None, "delta": None, "advantage": 1.0},
@@ -171,14 +222,14 @@ def test_build_must_return_a_mechanism() -> None:
 def test_repr_is_short_and_frozen() -> None:
     found = calibrate(hush.Gaussian, over=(0.1, 100.0), epsilon=1.0, delta=1e-6)
     assert repr(found).startswith("Calibration(value=4.2246")
-    assert len(repr(found)) < 150
+    assert len(repr(found)) < 180
     with pytest.raises(AttributeError):
         found.value = 1.0  # type: ignore[misc]
 
 
 def test_search_survives_a_jump() -> None:
     """No slope to follow: halving takes over, and the safe side of the jump is returned."""
-    search = Search(lambda x: math.inf if x > 7.5 else -math.inf, Scale(0.1, 100.0, rising=True), goal=1e-9)
+    search = Search(lambda x, _: math.inf if x > 7.5 else -math.inf, Scale(0.1, 100.0, rising=True), goal=1e-9)
     search.run(start=0.0)
     assert search.safe is not None
     assert 7.5 * (1 - 1e-8) <= search.safe.value <= 7.5
@@ -186,7 +237,7 @@ def test_search_survives_a_jump() -> None:
 
 
 def test_search_on_negative_values() -> None:
-    search = Search(lambda x: x + 3.0, Scale(-10.0, 10.0, rising=True), goal=1e-9)
+    search = Search(lambda x, _: x + 3.0, Scale(-10.0, 10.0, rising=True), goal=1e-9)
     search.run(start=0.0)
     assert search.safe is not None
     assert search.safe.value == pytest.approx(-3.0, rel=1e-7)
@@ -194,15 +245,27 @@ def test_search_on_negative_values() -> None:
 
 
 def test_search_says_where_the_cost_falls() -> None:
-    search = Search(lambda x: -1.0 if x < 2 else 5.0 - x, Scale(1.0, 4.0, rising=True), goal=1e-9)
-    with pytest.raises(NotRising):
-        search.run(start=math.log(3.9))
-        search.run(start=math.log(2.1))
+    told: list[tuple[Value, Value]] = []
+    scale = Scale(1.0, 4.0, rising=True)
+    search = Search(lambda x, _: -1.0 if x < 2 else 5.0 - x, scale, 1e-9, doubt=lambda *both: told.append(both))
+    search.run(start=math.log(3.9))
+    search.run(start=math.log(2.1))
+    assert told
+    assert all(cheap < dear for cheap, dear in told)
+
+
+def test_search_finds_the_dearest_safe_place_that_it_saw() -> None:
+    """Upper bounds that are blurred: a cheaper value that seems unsafe does not hide a dearer one that is safe."""
+    search = Search(lambda x, _: 1.0 if 2 < x < 3 or x > 7 else -1.0, Scale(1.0, 10.0, rising=True), goal=1e-9)
+    search.run(start=math.log(2.5))
+    search.run(start=math.log(5.0))
+    assert search.safe is not None
+    assert search.safe.value == pytest.approx(7.0)
 
 
 def test_search_on_a_line_takes_four_looks() -> None:
     """Two for the slope, one at the boundary, one across it."""
-    search = Search(lambda x: 3 * math.log(x) - 1, Scale(0.1, 100.0, rising=True), goal=1e-9)
+    search = Search(lambda x, _: 3 * math.log(x) - 1, Scale(0.1, 100.0, rising=True), goal=1e-9)
     search.run(start=0.0)
     assert search.looks == 4
 

@@ -45,6 +45,7 @@ EACH: list[Mechanism] = [
     hush.TCDP(0.1, 20.0),
     hush.RenyiDP(points=[(1.5, 0.1), (math.inf, math.inf)]),
     hush.FromPair.of([0.7, 0.2, 0.1, 0.0], [0.2, 0.7, 0.0, 0.1]),
+    hush.UnknownKeys(hush.Laplace(1 / 3).then(hush.Gaussian(2.0)), groups=3, shown=1e-300),
     hush.LocalDP(1 / 3),
     hush.KaryResponse(epsilon=0.1, choices=5),
     hush.UnaryEncoding(epsilon=0.1, choices=5, optimised=False),

@@ -39,14 +39,16 @@ class Kind:
 class Raises:
     """An object whose every comparison shows a record; two of them have one hash."""
 
+    error: type[BaseException] = RuntimeError
+
     def __hash__(self) -> int:
         return hash("a")
 
     def __eq__(self, other: object) -> bool:
-        raise RuntimeError("record 4711")
+        raise self.error("record 4711")
 
     def __float__(self) -> float:
-        raise RuntimeError("record 4711")
+        raise self.error("record 4711")
 
 
 class Warns(Raises):
@@ -57,24 +59,17 @@ class Warns(Raises):
         return False
 
 
-class Exits(Raises):
-    """The same with what is no Exception, and in more places."""
+class Panics(Raises):
+    """The same with what is no Exception."""
+
+    error = SystemExit
+
+
+class Exits(Panics):
+    """The same, and it has no hash either."""
 
     def __hash__(self) -> int:
-        raise SystemExit("record 4711")
-
-    def __eq__(self, other: object) -> bool:
-        raise SystemExit("record 4711")
-
-    def __float__(self) -> float:
-        raise SystemExit("record 4711")
-
-
-class Panics(Exits):
-    """The same, where the hash is right and equal to that of a category."""
-
-    def __hash__(self) -> int:
-        return hash("a")
+        raise self.error("record 4711")
 
 
 OBJECTS = [None, np.nan, "4711", b"4711", 2**80, decimal.Decimal("sNaN"), [4711], {}, {"a": 1}, pandas.NA, pandas.NaT]

@@ -14,6 +14,7 @@ import hush
 from hush import releases
 from hush.releases.noise.lattice import Lattice
 from hush.releases.statistics import many_quantiles
+from hush.releases.statistics.ordered_records import Sorted
 
 ADD_REMOVE, REPLACE = hush.Relation.ADD_REMOVE, hush.Relation.REPLACE
 
@@ -65,10 +66,11 @@ def test_joint_law_on_neighbours_vs_epsilon(
 def test_draws_vs_joint_law() -> None:
     x, lattice, size = np.array([0, 1, 1, 4, 6]), Lattice.within((0, 6), step=1.0), 1500
     source, shares = hush.SeededSource(3), (Fraction(1, 4), Fraction(1, 2), Fraction(3, 4))
+    records = many_quantiles._Part(Sorted(x), 0, len(x))
     counts = np.zeros((7, 7, 7))
     for _ in range(size):
         counts[
-            tuple(many_quantiles._split(source, x, shares, (Fraction(0), Fraction(1)), Fraction(1, 2), lattice))
+            tuple(many_quantiles._split(source, records, shares, (Fraction(0), Fraction(1)), Fraction(1, 2), lattice))
         ] += 1
     expected = joint(x, 6, 2.0, 1) * size
     for axes in ((1, 2), (0, 2), (0, 1)):

@@ -13,6 +13,7 @@ from scipy import stats
 
 import hush
 from hush import releases
+from hush.numerics.rounding import UNIT
 from hush.releases.noise import quantile_selection
 from hush.releases.noise.lattice import Lattice
 from hush.releases.noise.quantile_selection import draw_quantile
@@ -94,9 +95,7 @@ def test_sums_by_blocks_vs_exact_sums(size: int) -> None:
     found = quantile_selection._added_up(weights)
     for place in (0, size // 3, size // 2, size - 1):
         exact = math.fsum(weights[: place + 1])
-        error = (
-            quantile_selection.ROUNDING * (quantile_selection.BLOCK + size / quantile_selection.BLOCK + 64) * found[-1]
-        )
+        error = UNIT * (quantile_selection.BLOCK + size / quantile_selection.BLOCK + 64) * found[-1]
         assert abs(found[place] - exact) <= error / 10
 
 

@@ -97,7 +97,7 @@ def test_short_forms_have_the_options_of_their_queries() -> None:
     }
     for short, query in queries.items():
         ours, theirs = (inspect.signature(called).parameters for called in (short, query))
-        assert set(ours) - set(theirs) <= {"data", "column", "confidence", "source"}
+        assert set(ours) - set(theirs) <= {"data", "column", "confidence", "source", "ledger"}
         for name, parameter in theirs.items():
             assert ours[name].default == parameter.default, (short, name)
 

@@ -12,6 +12,7 @@ from scipy import stats
 import hush
 from hush import releases
 from hush.releases.noise.lattice import Lattice
+from hush.releases.statistics.ordered_records import InMemory
 from hush.releases.statistics.smooth_quantile import SmoothQuantile, centre_and_smooth
 
 TOP = 5
@@ -25,7 +26,7 @@ def replaced(a: tuple[int, ...], b: tuple[int, ...]) -> bool:
 
 def law(data: tuple[int, ...], p: float, noise: releases.SmoothNoise) -> np.ndarray:
     """Of the released value: the continuous law, rounded and clamped."""
-    centre, smooth = centre_and_smooth(np.array(data), p=p, beta=noise.beta, lattice=LATTICE)
+    centre, smooth = centre_and_smooth(InMemory(np.array(data), LATTICE), p=p, beta=noise.beta, lattice=LATTICE)
     z = (np.arange(TOP) + 0.5 - centre) / (smooth / noise.alpha)
     if isinstance(noise, releases.SmoothStudent):
         below = stats.t.cdf(z * math.sqrt(noise.degrees), noise.degrees)
@@ -72,7 +73,7 @@ def test_smooth_sensitivity_of_a_window_vs_of_all_data() -> None:
     lattice = Lattice.within((0, 2000), fine=36)
     unit = float(lattice.grid.step)
     for p, beta in ((0.5, 0.05), (0.001, 0.3), (0.5, 0.001)):
-        centre, smooth = centre_and_smooth(x, p=p, beta=beta, lattice=lattice)
+        centre, smooth = centre_and_smooth(InMemory(x, lattice), p=p, beta=beta, lattice=lattice)
         truth = releases.smooth_sensitivity(x, beta=beta * (1 - 2.0**-10), bounds=(0, 2000), p=p)
         assert smooth * unit == pytest.approx(truth, rel=1e-3)
         assert lattice.value(centre) == pytest.approx(np.sort(x)[round(p * len(x)) - 1], abs=unit)

@@ -120,7 +120,10 @@ class Form:
         return options[text]
 
     def _number(self, text: str) -> float:
+        """The number as it is written: float() would also take 1_0 for 10, and digits of other scripts."""
         try:
+            if "_" in text or not text.isascii():
+                raise ValueError
             return float(text)
         except ValueError:
             raise InvalidParameter(self.word, "a number", word=text) from None

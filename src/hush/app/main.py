@@ -14,11 +14,11 @@ from typing import Any, NoReturn
 import hush
 from hush.app.commands import COMMANDS
 from hush.app.options import LANGUAGE
-from hush.errors import HushError, NotCovered
+from hush.errors import AlreadySpent, BudgetExceeded, HushError, LedgerError, NotCovered
 
-USAGE, UNKNOWN, REFUTED, UNWRITTEN, INTERRUPTED = 2, 3, 4, 5, 130
+USAGE, UNKNOWN, REFUTED, UNWRITTEN, REFUSED, INTERRUPTED = 2, 3, 4, 5, 6, 130
 """Exit codes: a value breaks a rule; no theorem covers what was asked; an audit refuted a claim; what was found could
-not be written (a release is spent then); a key interrupted."""
+not be written (a release is spent then); a budget, or the book of it, does not allow it; a key interrupted."""
 
 EXAMPLES = f"""\
 examples:
@@ -29,6 +29,7 @@ examples:
   hush compare --noise 1.0 --steps 1000 --epochs 1 --delta 1e-6 --chart schemes.svg
   hush plan median --population 10001 --bounds 0 2000 --epsilon 0.5 --delta 1e-6 --model "lognormal 5 0.5"
   hush release median data.parquet --column income --bounds 0 2000 --epsilon 1 --sample 0.01
+  hush ledger create budget.db --dataset census --epsilon 1 --delta 1e-6
   hush audit scores canaries.csv --claim "gdp 2"
 
 `hush COMMAND --help` has examples of every command.
@@ -78,11 +79,17 @@ def main(argv: Sequence[str] | None = None) -> int:
     except KeyboardInterrupt:
         return _failed("interrupted: nothing was written", INTERRUPTED)
     except (UsageError, HushError) as error:
-        return _failed(str(error), UNKNOWN if isinstance(error, NotCovered) else USAGE)
+        return _failed(str(error), _code(error))
     except OSError as error:  # of the system, about a file that was named on the command line, or about the output
         _give_up_writing()
         where = f": {error.filename}" if error.filename else ""
         return _failed(f"{error.strerror or type(error).__name__}{where}", UNWRITTEN)
+
+
+def _code(error: Exception) -> int:
+    if isinstance(error, BudgetExceeded | AlreadySpent | LedgerError):
+        return REFUSED
+    return UNKNOWN if isinstance(error, NotCovered) else USAGE
 
 
 def _run(argv: Sequence[str]) -> int:

@@ -5,6 +5,8 @@ from __future__ import annotations
 import math
 from dataclasses import dataclass
 
+import numpy as np
+
 from hush.auditing.claims import least_false_negatives
 from hush.checks import number
 from hush.curves.bound import Bound
@@ -32,13 +34,13 @@ class Attacker:
 
     def roc(self, false_positive_rates: list[float]) -> list[tuple[float, float]]:
         """(false positive rate, largest true positive rate) for each of the rates."""
-        return [(rate, self.true_positive_rate(false_positive_rate=rate)) for rate in false_positive_rates]
+        rates = [_rate(rate) for rate in false_positive_rates]
+        found = 1 - least_false_negatives(self.mechanism, np.array(rates))
+        return list(zip(rates, found.tolist(), strict=True))
 
     def true_positive_rate(self, *, false_positive_rate: float) -> float:
         """An upper bound on the true positives of any attacker with this rate of false alarms."""
-        rule = "0 <= false_positive_rate <= 1"
-        rate = number("Attacker", rule, 0.0, 1.0, false_positive_rate=false_positive_rate)
-        return 1 - least_false_negatives(self.mechanism, rate)
+        return self.roc([false_positive_rate])[0][1]
 
     def advantage(self) -> Bound:
         """The largest true positive rate minus false positive rate."""
@@ -83,6 +85,11 @@ class Attacker:
             high = high if evidence.members(alone=True) == (pair,) else min(belief, 1 - belief)
         low = max(low - ROUNDING, 0.0)
         return Bound(low, max(low, high), "Bayes risk", relation=self.mechanism.relation, route="pair")
+
+
+def _rate(false_positive_rate: float) -> float:
+    rule = "0 <= false_positive_rate <= 1"
+    return number("Attacker", rule, 0.0, 1.0, false_positive_rate=false_positive_rate)
 
 
 def _prior(prior: float) -> float:

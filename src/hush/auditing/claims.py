@@ -9,9 +9,10 @@ from scipy import special
 
 from hush.arrays import Array
 from hush.checks import delta_in_range
-from hush.curves.tradeoff import profile_to_tradeoff, profile_to_tradeoff_curve
+from hush.curves.attacker.roc import NeighbourTest, worst
 from hush.errors import InvalidParameter
 from hush.mechanisms.mechanism import Mechanism, require
+from hush.numerics.work import question
 
 ROUNDED = 1e-9
 """Slack for the rounding of a certified curve, so that it alone refutes no claim."""
@@ -71,19 +72,7 @@ class Claim:
     def allows(self, limits: tuple[tuple[float, float], ...]) -> bool:
         """Whether the certified trade-off curve has room for one of the (false positive, true positive) rates."""
         rates, found = np.array(limits).T
-        return bool(np.any(1 - found >= self._least(rates) - ROUNDED))
-
-    def _least(self, rates: Array) -> Array:
-        """Lower bounds on the false negative rates at these false positive rates, one pass over each profile."""
-        least = 1 - rates
-        losses = np.linspace(-1.0, 1.0, 81) * min(1.1 * self.value + 1, 100.0)
-        for _, neighbours in self.mechanism.directions():
-            evidence = self.mechanism.evidence(neighbours)
-            if not evidence.has_pair:
-                return np.array([least_false_negatives(self.mechanism, float(rate)) for rate in rates])
-            for side in (evidence.pair, evidence.pair.swap()):
-                least = np.minimum(least, profile_to_tradeoff_curve(side.profile(), rates, losses)[0])
-        return least
+        return bool(np.any(1 - found >= least_false_negatives(self.mechanism, rates) - ROUNDED))
 
     @property
     def words(self) -> str:
@@ -96,19 +85,18 @@ class Claim:
         return f"Claim({self.words})"
 
 
-def least_false_negatives(mechanism: Mechanism, false_positive: float) -> float:
-    """The certified least false negative rate of an attacker, the record's presence or its absence being the null.
+def least_false_negatives(mechanism: Mechanism, rates: Array) -> Array:
+    """The certified least false negative rates of an attacker, the record's presence or its absence being the null.
 
     >>> import hush
-    >>> least_false_negatives(hush.Gaussian(1.0), 0.05)
-    0.740...
+    >>> least_false_negatives(hush.Gaussian(1.0), np.array([0.05]))
+    array([0.740...])
     """
-    least = 1 - false_positive
+    tests: list[NeighbourTest] = []
     for _, neighbours in mechanism.directions():
         evidence = mechanism.evidence(neighbours)
-        if not evidence.has_pair:
-            least = min(least, evidence.curve.tradeoff(false_positive_rate=false_positive))
-            continue
-        for side in (evidence.pair, evidence.pair.swap()):
-            least = min(least, profile_to_tradeoff(side.profile(), false_positive)[0])
-    return max(least, 0.0)
+        for mirrored in (False, True) if evidence.has_pair else (False,):
+            test = evidence.tested(mirrored=mirrored)
+            tests += [] if test in tests else [test]
+    with question():
+        return worst(tests, rates)[0]

@@ -14,6 +14,8 @@ LEAST_CROSSING = 1e-12
 """The same for an epsilon near 0, where no relative measure holds."""
 BEYOND = -690.0
 """Logs of delta below this are beyond floats (e^-745 is the least): two ends there cannot be compared."""
+LOG_ROUNDING = 2.0**-50
+"""Rounding error of a sum of two logs, and of the log of a number, in units of their size: four units of 2^-52."""
 Interval = tuple[float, float]
 """Certified lower and upper bound."""
 
@@ -35,6 +37,23 @@ def agreed_log_delta(low: float, high: float) -> Interval:
     if low > BEYOND and low > high + (CROSSING * (1 + abs(high)) if high > -math.inf else 0.0):
         raise Contradiction(low, high)
     return min(low, high), max(low, high)
+
+
+def beside_infinite(log_finite: float, log_delta: float, side: int) -> float:
+    """log of 1 - f + f delta, where the loss is finite with probability f: rounded down (0) or up (1).
+
+    Both summands carry one rounding of their logarithm, in proportion to its size, and a few units.
+
+    >>> round(math.exp(beside_infinite(math.log(0.9), math.log(0.5), 1)), 12)
+    0.55
+    """
+    found = log_finite + log_delta
+    if log_finite < 0:
+        certain = math.log(-math.expm1(log_finite))
+        top, rest = max(certain, found), min(certain, found)
+        slack = LOG_ROUNDING * (2 + abs(certain) + (abs(found) if found > -math.inf else 0.0))
+        found = top + math.log1p(math.exp(rest - top)) + (2 * side - 1) * slack
+    return min(found, 0.0)
 
 
 def known(ends: Interval) -> Interval:

@@ -25,6 +25,7 @@ _writes: Any = attrgetter("_version") if hasattr(Tensor, "_version") else None
 _base: Any = attrgetter("_base") if hasattr(Tensor, "_base") else None
 _COMPILERS = "torch._"
 _BINDINGS = "torch._C"
+_COMPILERS_MARK, _COMPILERS_MARKS = "_dynamo_static_input_type", ("guarded", "unguarded")
 _COMPILERS_NOTE = "_torchdynamo"
 _TABLES = "_parameters", "_buffers", "_modules"
 _HOOKS = "_backward_hooks", "_post_accumulate_grad_hooks"
@@ -71,21 +72,16 @@ def edge_of(output: Tensor) -> tuple[Tensor, GradientEdge]:
     Overwriting a view gives it a new place in the graph. The tensor that it is a view of keeps its own, so that place
     is taken if both hold the same numbers; if not, or if views cannot be told, a copy of the output is used.
     """
-    if _base is not None:
-        base = _base(output)
-        if base is None:
-            return output, _edge(output)
+    place, stays = output, _base is not None
+    base = _base(output) if stays else None
+    if base is not None:
         same = base.numel() == output.numel() and base.is_contiguous() and output.is_contiguous()
-        if same and base.grad_fn is not None:
-            return output, _edge(base)
-    copy = output.clone()
-    return copy, _edge(copy)
-
-
-def _edge(output: Tensor) -> GradientEdge:
-    if output.grad_fn is None:
+        place, stays = base, same and base.grad_fn is not None
+    if not stays:
+        output = place = output.clone()
+    if place.grad_fn is None:
         raise ValueError("an output that has no gradient")
-    return GradientEdge(output.grad_fn, output.output_nr)
+    return output, GradientEdge(place.grad_fn, place.output_nr)
 
 
 def version_of(values: Tensor) -> object:
@@ -128,3 +124,11 @@ def is_of_compiler(kind: type) -> bool:
 def is_compilers_note(name: str) -> bool:
     """Whether a compiler left an attribute of this name on a function."""
     return name.startswith(_COMPILERS_NOTE)
+
+
+def is_compilers_mark(name: str, value: object) -> bool:
+    """Whether an attribute of a tensor is the compiler's word on how it treats it: one of two constants, and no data.
+
+    Which parameters get it depends on what was compiled before in this process.
+    """
+    return name == _COMPILERS_MARK and type(value) is str and value in _COMPILERS_MARKS

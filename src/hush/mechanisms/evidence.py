@@ -7,20 +7,17 @@ from collections.abc import Callable, Iterable
 from functools import cached_property
 from typing import Never
 
+from hush.curves.attacker.roc import NO_CURVE, NeighbourTest
 from hush.curves.composition.product import Product, aligned
 from hush.curves.interval import agreed_epsilon, agreed_log_delta
-from hush.curves.pairs.pair import CUT_OFF, Interval, Pair
+from hush.curves.pairs.pair import CUT_OFF, Pair
 from hush.curves.pairs.public_choice import Blend
 from hush.curves.renyi.curve import ZERO, RenyiCurve
-from hush.curves.tradeoff import complement, profile_to_tradeoff
 from hush.errors import NotCovered
 from hush.numerics.work import attempt
 
 IDENTITY = Product(())
 """The pair of two equal distributions."""
-
-NO_CURVE = RenyiCurve.constant(math.inf)
-"""Where nothing is known of a Rényi divergence."""
 
 
 class Evidence:
@@ -88,12 +85,21 @@ class Evidence:
 
     @classmethod
     def product(cls, parts: Iterable[tuple[Evidence, int]]) -> Evidence:
-        """Of independent releases, each a number of times: pairs multiply, curves add."""
+        """Of independent releases, each a number of times: pairs multiply, curves add.
+
+        Releases of which nothing is attained are left out from below: to forget a release is post-processing.
+        """
         known = list(parts)
+
+        def attained(alone: bool) -> tuple[Pair, ...] | None:
+            if all(part.has_pair and part.members(False) == (part.pair,) for part, _ in known):
+                return None
+            return attained_together(known, alone)
+
         return cls(
             lambda: Product.of((part.pair, times) for part, times in known),
             lambda: sum((times * part.curve for part, times in known), ZERO),
-            lambda _: chosen((part.attained(False), times) for part, times in known),
+            attained,
             curve_says_more=any(part.curve_says_more for part, _ in known),
         )
 
@@ -118,6 +124,12 @@ class Evidence:
             return False
         return True
 
+    def says_the_same(self, other: Evidence) -> bool:
+        """Whether both give the same pair, the same attained pairs, and no curve that may say more."""
+        if self.curve_says_more or other.curve_says_more or not (self.has_pair and other.has_pair):
+            return False
+        return self.pair == other.pair and self.members(alone=True) == other.members(alone=True)
+
     def require(self) -> None:
         """Raise NotCovered where there is neither a pair nor a curve."""
         if not self.has_pair:
@@ -127,13 +139,15 @@ class Evidence:
         """Bounds on epsilon, and the route; below the floor an upper bound will do."""
         log_delta = math.log(delta) if delta > 0 else -math.inf
         if not self.has_pair:
-            return 0.0, self.curve.epsilon_at(log_delta), "Rényi"
+            high = self.curve.epsilon_at(log_delta)
+            ends = [attempt(lambda m=m: m.epsilon(log_delta, tolerance, floor)[0], 0.0) for m in self._usable(delta)]
+            return *agreed_epsilon(max(ends, default=0.0), high), "Rényi"
         pair = self.pair
         found = attempt(lambda: pair.epsilon(log_delta, tolerance, floor), None)
         low, high = found or (0.0, math.inf)
         high = pair.stated_epsilon(delta) if high == math.inf else high
         members = self.members(alone=True)
-        usable = [member for member in members if delta >= CUT_OFF or not member.cut]
+        usable = self._usable(delta)
         if found is None or members != (pair,):
             low = 0.0
             for member in usable:
@@ -143,21 +157,37 @@ class Evidence:
             low, high = agreed_epsilon(low, min(high, other.epsilon_at(log_delta)))
         return (low if usable else 0.0), high, "pair"
 
+    def _usable(self, delta: float) -> list[Pair]:
+        """Pairs that are attained, and whose table was not cut too early for this delta."""
+        return [member for member in self.members(alone=True) if delta >= CUT_OFF or not member.cut]
+
     def log_delta(self, epsilon: float, tolerance: float, *, attacks: bool = True) -> tuple[float, float, str]:
         """Bounds on log delta, and the route; without attacks the lower end may be minus infinity."""
         if not self.has_pair:
-            return -math.inf, self.curve.log_delta(epsilon=epsilon), "Rényi"
+            low = self._attained_log_delta(epsilon, tolerance) if attacks else -math.inf
+            return *agreed_log_delta(low, self.curve.log_delta(epsilon=epsilon)), "Rényi"
         pair = self.pair
         found = attempt(lambda: pair.log_delta(epsilon, tolerance), None)
         low, high = found or (-math.inf, 0.0)
-        members = self.members(alone=True)
-        if found is not None and members == (pair,):
+        if found is not None and self.members(alone=True) == (pair,):
             return _clear(low, pair), high, "pair"
-        low = -math.inf
-        for member in members if attacks else ():
-            low = max(low, _clear(attempt(lambda m=member: m.log_delta(epsilon, tolerance)[0], -math.inf), member))
+        low = self._attained_log_delta(epsilon, tolerance) if attacks else -math.inf
         other = self._other_curve(found is None)
         return *agreed_log_delta(low, min(high, other.log_delta(epsilon=epsilon))), "pair"
+
+    def tested(self, *, mirrored: bool = False) -> NeighbourTest:
+        """The test of the second dataset (null) against the first, or mirrored: what bounds its errors."""
+        if not self.has_pair:
+            return NeighbourTest(None, curve=self.curve)
+        every = (self.pair, *self.members(alone=False))
+        pair, *attained = (each.swap() for each in every) if mirrored else every
+        return NeighbourTest(pair, tuple(attained))
+
+    def _attained_log_delta(self, epsilon: float, tolerance: float) -> float:
+        low = -math.inf
+        for member in self.members(alone=True):
+            low = max(low, _clear(attempt(lambda m=member: m.log_delta(epsilon, tolerance)[0], -math.inf), member))
+        return low
 
     def _other_curve(self, alone: bool) -> RenyiCurve:
         """The Rényi curve, where it may beat the pair or is alone, as the pair took too much work; else infinity."""
@@ -174,9 +204,12 @@ def chosen(parts: Iterable[tuple[tuple[Pair, ...], int]]) -> tuple[Pair, ...]:
     return tuple(Product.of(zip(found, times, strict=True)) for found in aligned([members for members, _ in known]))
 
 
-def least_false_negatives(pair: Pair, rate: float) -> Interval:
-    """Bounds on the least false negative rate; where that takes too much work, what holds always."""
-    return attempt(lambda: profile_to_tradeoff(pair.profile(), rate), (0.0, complement(rate)[1]))
+def attained_together(parts: Iterable[tuple[Evidence, int]], alone: bool) -> tuple[Pair, ...]:
+    """What the parts attain together, and, alone, what one of them attains that has a mechanism for each epsilon."""
+    known = [(part, found, times) for part, times in parts if (found := part.members(False))]
+    together = chosen((found, times) for _, found, times in known)
+    single = [pair for part, found, _ in known if alone for pair in part.members(True) if pair not in found]
+    return (*together, *single)
 
 
 def _clear(log_delta: float, pair: Pair) -> float:

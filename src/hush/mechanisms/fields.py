@@ -27,8 +27,10 @@ def between(low: float, high: float) -> Rule:
     hush.errors.InvalidParameter: Laplace needs 0.002 <= scale <= 1e9; got scale=0.
     """
 
+    least, most = _short(low), _short(high)
+
     def check(who: str, name: str, value: Any) -> float:
-        return number(who, f"{_short(low)} <= {name} <= {_short(high)}", low, high, **{name: value})
+        return number(who, f"{least} <= {name} <= {most}", low, high, **{name: value})
 
     return {"check": check}
 
@@ -36,8 +38,10 @@ def between(low: float, high: float) -> Rule:
 def above(low: float) -> Rule:
     """A finite number above low."""
 
+    least = _short(low)
+
     def check(who: str, name: str, value: Any) -> float:
-        rule = f"{_short(low)} < {name} < infinity"
+        rule = f"{least} < {name} < infinity"
         return number(who, rule, low, math.inf, low_open=True, high_open=True, **{name: value})
 
     return {"check": check}

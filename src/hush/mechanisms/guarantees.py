@@ -4,22 +4,27 @@ from __future__ import annotations
 
 import math
 from abc import ABC, abstractmethod
-from collections.abc import Iterable
+from collections.abc import Callable, Iterable
+from functools import partial
+from itertools import pairwise
 
 import numpy as np
 
 from hush.arrays import Array
 from hush.checks import listed, number
+from hush.curves.attacker.roc import NeighbourTest, RocCurve
 from hush.curves.bound import Bound, delta_of
 from hush.curves.interval import known
 from hush.curves.pairs.pair import Pair
 from hush.curves.relation import Relation
 from hush.curves.renyi.curve import RenyiCurve
 from hush.curves.tradeoff import complement
-from hush.mechanisms.evidence import Evidence, least_false_negatives
+from hush.mechanisms.evidence import Evidence
 from hush.mechanisms.neighbours import Neighbours
 from hush.numerics.work import asked, part
 
+TOLERANCES = (1e-6, 1e-9, 1e-12)
+"""Relative widths that are sought in turn."""
 FIRST = 0.65
 """Share of the work for all directions but the last: what the first makes often serves the next, too."""
 
@@ -60,9 +65,10 @@ class Guarantees(ABC):
         if delta == 1:  # which every mechanism meets
             return Bound(0.0, 0.0, "epsilon", delta=delta, relation=self.relation, route="pair")
         low, high, route = 0.0, 0.0, "pair"
-        for share, _, evidence in self._asked():
+        for share, evidence in self._different():
             with part(share):
-                a, b, found = evidence.epsilon(delta, tolerance, low)
+                ask = partial(evidence.epsilon, delta, floor=low)
+                a, b, found = _narrowed(tolerance, ask, relative=True)
             a, b = known((a, b))
             low, high, route = max(low, a), max(high, b), _together(route, found)
         if route == "pair" and low == 0 and high > 0:
@@ -71,9 +77,16 @@ class Guarantees(ABC):
 
     def _asked(self) -> list[tuple[float, str, Evidence]]:
         """The evidence of each direction, with its share of the work that is left."""
-        every = self.directions()
-        shares = [FIRST] * (len(every) - 1) + [1.0]
-        return [(share, name, self.evidence(n)) for share, (name, n) in zip(shares, every, strict=True)]
+        return _shared([(name, self.evidence(neighbours)) for name, neighbours in self.directions()])
+
+    def _different(self) -> list[tuple[float, Evidence]]:
+        """The same for directions that differ: a pair that is its own mirror image is asked once."""
+        kept: list[tuple[str, Evidence]] = []
+        for name, neighbours in self.directions():
+            evidence = self.evidence(neighbours)
+            if not any(evidence.says_the_same(other) for _, other in kept):
+                kept.append((name, evidence))
+        return [(share, evidence) for share, _, evidence in _shared(kept)]
 
     @asked
     def log_delta(self, *, epsilon: float, tolerance: float = 1e-6) -> Bound:
@@ -84,14 +97,14 @@ class Guarantees(ABC):
         -12261.144...
         """
         epsilon = number("delta", "0 <= epsilon < infinity", 0.0, math.inf, high_open=True, epsilon=epsilon)
-        low, high, route = self._log_delta(epsilon, _tolerance(tolerance))
+        low, high, route = self._log_delta(epsilon, tolerance)
         return Bound(low, high, "log delta", epsilon=epsilon, relation=self.relation, route=route)
 
     @asked
     def upper_log_delta(self, *, epsilon: float, tolerance: float = 1e-6) -> float:
         """The upper end of `log_delta`, without the work for the lower one: what a search asks for again and again."""
         epsilon = number("delta", "0 <= epsilon < infinity", 0.0, math.inf, high_open=True, epsilon=epsilon)
-        return self._log_delta(epsilon, _tolerance(tolerance), attacks=False)[1]
+        return self._log_delta(epsilon, tolerance, attacks=False)[1]
 
     def delta(self, *, epsilon: float, tolerance: float = 1e-6) -> Bound:
         """The least delta such that this is (epsilon, delta)-DP.
@@ -106,9 +119,10 @@ class Guarantees(ABC):
 
     def _log_delta(self, epsilon: float, tolerance: float, *, attacks: bool = True) -> tuple[float, float, str]:
         low, high, route = -math.inf, -math.inf, "pair"
-        for share, _, evidence in self._asked():
+        tolerance = _tolerance(tolerance)
+        for share, evidence in self._different():
             with part(share):
-                a, b, found = evidence.log_delta(epsilon, tolerance, attacks=attacks)
+                a, b, found = _narrowed(tolerance, lambda t, e=evidence: e.log_delta(epsilon, t, attacks=attacks))
             a, b = known((a, b))
             low, high, route = max(low, a), max(high, b), _together(route, found)
         return low, high, route
@@ -146,31 +160,50 @@ class Guarantees(ABC):
         0.7404...
         """
         rate = number("tradeoff", "0 <= false_positive_rate <= 1", 0.0, 1.0, false_positive_rate=false_positive_rate)
-        (low, high), route = complement(rate), "pair"
-        done: list[tuple[Pair, tuple[Pair, ...]]] = []
-        for share, name, evidence in self._asked():
-            if not evidence.has_pair:
-                # the curve that compares the record's presence to its absence covers both directions of the test
-                curve = evidence.curve
-                low, route = (low if name == "add" else min(low, curve.tradeoff(false_positive_rate=rate))), "Rényi"
-                continue
-            pair, members = evidence.pair, evidence.members(alone=False)
-            tested = pair.swap() if name == "add" else pair
-            if (tested, members) in done:  # a pair that is its own mirror image is the same in both directions
-                continue
+        low, high = complement(rate)
+        tests, route = self._tests()
+        for share, test in tests:
             with part(share):
-                a, b = known(least_false_negatives(tested, rate))
-                if members != (pair,):
-                    found = [least_false_negatives(m.swap() if name == "add" else m, rate)[1] for m in members]
-                    b = min(found, default=complement(rate)[1])
-            done.append((tested, members))
+                a, b = known(test.at_rate(rate))
             low, high = min(low, a), min(high, b)
         return Bound(low, high, "false negative rate", relation=self.relation, route=route)
+
+    @asked
+    def roc(self) -> RocCurve:
+        """The whole curve of the best attacker: bounds on what it misses, at every false positive rate.
+
+        >>> import hush
+        >>> curve = hush.Laplace(scale=1.0).roc()
+        >>> curve.at(0.1).upper, curve.width < 1e-6
+        (0.728171..., True)
+        """
+        tests, route = self._tests()
+        return RocCurve.of([test for _, test in tests], self.relation, route)
+
+    def _tests(self) -> tuple[list[tuple[float, NeighbourTest]], str]:
+        """Each test of absence against presence, with its share of the work that is left; and the route."""
+        tests: list[tuple[float, NeighbourTest]] = []
+        route = "pair"
+        for share, name, evidence in self._asked():
+            test = evidence.tested(mirrored=name == "add" and evidence.has_pair)
+            if not evidence.has_pair:
+                route = "Rényi"
+                if name == "add":  # the curve that compares presence to absence covers both directions of the test
+                    continue
+            if test not in [known for _, known in tests]:  # a pair that is its own mirror image has one test only
+                tests.append((share, test))
+        return tests, route
 
     def advantage(self) -> Bound:
         """The largest (true positive rate - false positive rate) of any attacker: delta at epsilon 0."""
         found = self.delta(epsilon=0.0)
         return Bound(found.lower, found.upper, "advantage", relation=self.relation, route=found.route)
+
+
+def _shared(directions: list[tuple[str, Evidence]]) -> list[tuple[float, str, Evidence]]:
+    """Directions with their shares of the work that is left: the last one has all of it."""
+    shares = [FIRST] * (len(directions) - 1) + [1.0]
+    return [(share, name, evidence) for share, (name, evidence) in zip(shares, directions, strict=True)]
 
 
 def _together(route: str, found: str) -> str:
@@ -180,3 +213,19 @@ def _together(route: str, found: str) -> str:
 
 def _tolerance(tolerance: float) -> float:
     return number("A question", "1e-12 <= tolerance <= 0.1", 1e-12, 0.1, tolerance=tolerance)
+
+
+def _narrowed(
+    tolerance: float, ask: Callable[[float], tuple[float, float, str]], *, relative: bool = False
+) -> tuple[float, float, str]:
+    """What is answered at ever finer tolerances, until one is met that is fine enough.
+
+    They are the same few for all questions, and what one gives is kept: so a finer tolerance never widens an answer.
+    """
+    low, high, route = ask(TOLERANCES[0])
+    for coarser, finer in pairwise(TOLERANCES):
+        if tolerance >= coarser or low == high or high - low <= tolerance * (high if relative else 1.0):
+            break
+        a, b, route = ask(finer)
+        low, high = max(low, a), min(high, b)
+    return low, high, route

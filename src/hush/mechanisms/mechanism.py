@@ -26,7 +26,9 @@ DEEPEST = 24
 fit into a JSON text, which has up to three levels for each."""
 
 VERBS = ("on", "repeat", "then", "beside", "group", "under")
-QUESTIONS = ("epsilon", "delta", "log_delta", "renyi", "renyi_curve", "tradeoff", "advantage", "explain", "statement")
+QUESTIONS = (
+    *("epsilon", "delta", "log_delta", "renyi", "renyi_curve", "tradeoff", "roc", "advantage", "explain", "statement"),
+)
 SHOWN = frozenset((*VERBS, *QUESTIONS, "relation", "compared", "pairs"))
 """What tab completion shows of a mechanism, beside its own parameters; the rest is for those who write mechanisms."""
 
@@ -270,5 +272,5 @@ def require_child(who: str, value: object) -> Mechanism:
 def require(who: str, value: object) -> Mechanism:
     """The value, if it is a mechanism."""
     if not isinstance(value, Mechanism):
-        raise InvalidParameter(who, "a mechanism", mechanism=value)
+        raise InvalidParameter(who, "a mechanism", mechanism=type(value))
     return value

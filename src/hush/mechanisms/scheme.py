@@ -71,13 +71,10 @@ class Scheme(ABC):
     """Whether it draws one sample for one mechanism, and not the batches of an epoch."""
     by_place: bool = False
     """Whether the chance of a record depends on its place, so that adding a record before it changes that chance."""
+    places: int | None = None
+    """How many places there are, where the chance of a record depends on its place."""
     streams: bool = False
     """Whether every record has a coin of its own, all of one rate: then any part of them can be drawn by itself."""
-
-    @property
-    def places(self) -> int | None:
-        """How many places there are, where the chance of a record depends on its place."""
-        return None
 
     @property
     def expected_rate(self) -> float | None:

@@ -12,6 +12,7 @@ from hush.arrays import Array
 POINTS = 12
 """Points of one round of zooming; each round narrows the bracket to 2/13 of itself."""
 ROUNDS = 14
+"""(2/13)^14 is 4e-12 of the first bracket. Whoever asks for a bound has one at every point."""
 
 
 def minimum(

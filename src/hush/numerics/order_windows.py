@@ -16,6 +16,7 @@ from hush.arrays import Array
 ALL, RATIO = 48, 1.05
 """Steps from the rank at which a smooth sensitivity is looked for: each of the first, then in geometric progression."""
 CLIMBS = 2
+"""Rounds of climbing along both axes: for plans, which claim nothing."""
 
 
 def uniform_windows(

@@ -10,6 +10,7 @@ import numpy as np
 from hush.arrays import Array
 
 CELLS = 2048
+"""Cells of equal probability at first."""
 ROUNDS = 46
 """Halvings of a cell with a jump: from 1/2048 to where floats near 1/2 end."""
 CLOSE = 1e-5

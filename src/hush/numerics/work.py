@@ -50,7 +50,7 @@ Trace = list[Any]
 
 
 @dataclass
-class Budget:
+class Allowance:
     """What is left of the work that may be done."""
 
     left: float
@@ -60,7 +60,7 @@ class Budget:
     """Where charges are written down."""
 
 
-_open: ContextVar[Budget | None] = ContextVar("budget", default=None)
+_open: ContextVar[Allowance | None] = ContextVar("budget", default=None)
 
 
 def spend(numbers: float) -> None:
@@ -96,7 +96,7 @@ def part(share: float) -> Iterator[None]:
 @contextmanager
 def _limited(left: float, *, charged: bool = True) -> Iterator[None]:
     outer = _open.get()
-    budget = Budget(left, outer.paid, outer.trace) if outer else Budget(left)
+    budget = Allowance(left, outer.paid, outer.trace) if outer else Allowance(left)
     token = _open.set(budget)
     try:
         yield
@@ -184,10 +184,58 @@ def remembered(size: int) -> Callable[[Callable[..., T]], Callable[..., T]]:
     return decorate
 
 
+def kept(size: int, most: float) -> Callable[[Callable[[Any], T]], Callable[[Any], T]]:
+    """Keep the last values of a function that may attempt things, in a budget of its own: so much and no more.
+
+    The budget is always the same, so the value depends on the argument alone. What it used is charged to each question
+    that asks for it, once. An argument that has no hash is not kept.
+    """
+
+    def decorate(function: Callable[[Any], T]) -> Callable[[Any], T]:
+        known: dict[object, tuple[T, Trace]] = {}
+
+        def made(argument: object) -> tuple[T, Trace]:
+            budget = Allowance(most)
+            token = _open.set(budget)
+            try:
+                with np.errstate(over="raise", divide="raise", invalid="raise"):
+                    return function(argument), [most - budget.left]
+            finally:
+                _open.reset(token)
+
+        def charged(argument: object) -> tuple[T, Trace]:
+            """What was made; where the work did not suffice for it, it was done all the same."""
+            try:
+                return made(argument)
+            except Exhausted:
+                spend(most)
+                raise
+
+        @wraps(function)
+        def inside(argument: object) -> T:
+            try:
+                found = known.get(argument)
+            except TypeError:  # no hash
+                value, trace = charged(argument)
+                spend(trace[0])
+                return value
+            if found is None:
+                found = charged(argument)
+                if len(known) >= size:
+                    known.pop(next(iter(known)))
+                known[argument] = found
+            _replay((function, argument), found[1])
+            return found[0]
+
+        return inside
+
+    return decorate
+
+
 @contextmanager
 def _traced(trace: Trace) -> Iterator[None]:
     """Write down what is charged inside."""
-    budget = _open.get() or Budget(0.0)
+    budget = _open.get() or Allowance(0.0)
     outer, budget.trace = budget.trace, trace
     try:
         yield

@@ -5,29 +5,53 @@ from __future__ import annotations
 import math
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field, replace
-from typing import Any, Protocol, TypeVar
+from typing import Any, TypeVar
 
 from hush.checks import ends, number
 from hush.curves.bound import Bound
-from hush.errors import InvalidParameter
+from hush.curves.interval import Interval
+from hush.errors import HushError, InvalidParameter, NotCovered
 from hush.mechanisms.mechanism import Mechanism, require
-from hush.questions.search import NotRising, Point, Scale, Search, Value
+from hush.questions.aims import (
+    AdvantageAim,
+    Aim,
+    DeltaAim,
+    EpsilonAim,
+    NoEpsilonAim,
+)
+from hush.questions.search import NOISE, Scale, Search, Value
 
 Number = TypeVar("Number", int, float)
 Build = Callable[[Any], Mechanism]
 """A number -> the mechanism with that number as its noise, rate, times, ..."""
 
-SATURATED = -0.05
-"""A log delta above this says nothing about the distance to the target."""
+FIRST_LOOKS = 0.45, 0.55
+"""Shares of the range at which the cost is compared, to see which way it rises."""
+ROUGH = 0.01
+"""Relative width of the advantages that are compared there."""
+FAR_OFF = 0.01
+"""If the target's own question is past it by more than this, no small steps to the safe side are tried."""
+STEPS_BACK = 8
+"""Steps to the safe side of what the search found, until the target's own question is asked at every look."""
+MOST_DOUBTS = 3
+"""Lower ends are asked so often in one search, to prove that the cost turns."""
+FARTHER = 30.0
+"""How much farther the next value is at which the target is perhaps certainly missed."""
 
 
 @dataclass(frozen=True)
 class Calibration:
-    """The value that was found, the mechanism with it, and what that mechanism gives away."""
+    """The value that was found, the mechanism with it, and what that mechanism gives away.
+
+    The target is met at `value`, by the upper end of `bound`. It is certainly missed at `fails_at`, by a lower end; the
+    best value lies between the two. They are apart by the tolerance where hush's intervals are narrow. Where they are
+    wide the distance says how much better the best value may be. None: no value in the range is known to miss it.
+    """
 
     value: float | int
     mechanism: Mechanism = field(repr=False)
     bound: Bound
+    fails_at: float | int | None = None
 
 
 def calibrate(
@@ -51,8 +75,8 @@ def calibrate(
     >>> found = calibrate(lambda noise: hush.Gaussian(noise), over=(0.1, 100.0), epsilon=1.0, delta=1e-6)
     >>> found.value
     4.22468...
-    >>> found.bound.upper <= 1.0
-    True
+    >>> found.bound.upper <= 1.0, found.fails_at < found.value
+    (True, True)
     >>> step = hush.Gaussian(2.0).on(hush.Poisson(rate=0.01))
     >>> calibrate(step.repeat, over=(1, 1_000_000), epsilon=1.0, delta=1e-6).value
     1873
@@ -71,110 +95,26 @@ def _checked(over: tuple[Value, Value]) -> tuple[Value, Value, bool]:
     return low, high, False
 
 
-def _target(epsilon: object, delta: object, advantage: object, width: float) -> _Target:
+def _target(epsilon: object, delta: object, advantage: object, width: float) -> Aim:
     rule = "either epsilon and delta, or advantage"
     if advantage is not None:
         if epsilon is not None or delta is not None:
             raise InvalidParameter("calibrate", rule, epsilon=epsilon, delta=delta, advantage=advantage)
         rule = "0 < advantage < 1"
-        return _Advantage(number("calibrate", rule, 0.0, 1.0, low_open=True, high_open=True, advantage=advantage))
+        return AdvantageAim(number("calibrate", rule, 0.0, 1.0, low_open=True, high_open=True, advantage=advantage))
     if epsilon is None or delta is None:
         raise InvalidParameter("calibrate", rule, epsilon=epsilon, delta=delta, advantage=advantage)
-    rule = "0 < epsilon < infinity"
-    limit = number("calibrate", rule, 0.0, math.inf, low_open=True, high_open=True, epsilon=epsilon)
-    part = number("calibrate", "0 <= delta < 1", 0.0, 1.0, high_open=True, delta=delta)
-    return _Epsilon(limit, part, width) if part > 0 else _Pure(limit, width)
-
-
-class _Target(Protocol):
-    """What must not be exceeded.
-
-    `position` is the log of the shift of two normals that cost about the same. It is close to a straight line in the
-    log of noise, rate or times, so that few secant steps are needed.
-    """
-
-    @property
-    def limit(self) -> float: ...
-
-    @property
-    def limit_position(self) -> float: ...
-
-    def position(self, mechanism: Mechanism) -> float: ...
-
-    def bound(self, mechanism: Mechanism) -> Bound: ...
-
-
-@dataclass(frozen=True)
-class _Epsilon:
-    """Seeks on log delta at the epsilon: cheap and smooth. Epsilon at the delta has the last word."""
-
-    limit: float
-    delta: float
-    tolerance: float
-
-    @property
-    def limit_position(self) -> float:
-        return self._shift(math.log(self.delta))
-
-    def position(self, mechanism: Mechanism) -> float:
-        return self._shift(mechanism.upper_log_delta(epsilon=self.limit, tolerance=self.tolerance))
-
-    def _shift(self, log_delta: float) -> float:
-        """log of the mu with log_delta = -z^2/2 and z = epsilon/mu - mu/2."""
-        if log_delta == -math.inf or log_delta > SATURATED:
-            return math.copysign(math.inf, log_delta - SATURATED)
-        z = math.sqrt(-2 * log_delta)
-        return math.log(2 * self.limit) - math.log(z + math.sqrt(z * z + 2 * self.limit))
-
-    def bound(self, mechanism: Mechanism) -> Bound:
-        return mechanism.epsilon(delta=self.delta, tolerance=self.tolerance)
-
-
-@dataclass(frozen=True)
-class _Pure:
-    """Seeks on epsilon itself, at delta 0: the largest loss."""
-
-    limit: float
-    tolerance: float
-
-    @property
-    def limit_position(self) -> float:
-        return math.log(self.limit)
-
-    def position(self, mechanism: Mechanism) -> float:
-        largest = self.bound(mechanism).upper
-        return math.log(largest) if largest > 0 else -math.inf
-
-    def bound(self, mechanism: Mechanism) -> Bound:
-        return mechanism.epsilon(delta=0.0, tolerance=self.tolerance)
-
-
-@dataclass(frozen=True)
-class _Advantage:
-    limit: float
-
-    @property
-    def limit_position(self) -> float:
-        return _advantage_shift(self.limit)
-
-    def position(self, mechanism: Mechanism) -> float:
-        return _advantage_shift(mechanism.advantage().upper)
-
-    def bound(self, mechanism: Mechanism) -> Bound:
-        return mechanism.advantage()
-
-
-def _advantage_shift(advantage: float) -> float:
-    """log of the mu with advantage = erf(mu / sqrt 8), by erf(x)^2 ~ 1 - exp(-4 x^2 / pi)."""
-    if not 0 < advantage < 1:
-        return -math.inf if advantage <= 0 else math.inf
-    return 0.5 * math.log(2 * math.pi * -math.log1p(-advantage * advantage))
+    limit = number("calibrate", "0 <= epsilon < infinity", 0.0, math.inf, high_open=True, epsilon=epsilon)
+    part = number("calibrate", "0 <= delta <= 1", 0.0, 1.0, delta=delta)
+    if part == 0 or part == 1:
+        return EpsilonAim(limit, part, width)
+    return DeltaAim(limit, part, width) if limit > 0 else NoEpsilonAim(part, width)
 
 
 @dataclass(frozen=True)
 class _Task:
     build: Build
-    target: _Target
+    aim: Aim
     low: Value
     high: Value
     whole: bool
@@ -184,92 +124,161 @@ class _Task:
         guide = None
         for build in like:
             guide = replace(self, build=build).guide(guide)
-        search = self._searched(guide)
-        if search.safe is None:
-            raise self._out_of_reach(self.low if search.scale.rising else self.high)
-        return self._settled(search.safe, search.slope, search.scale)
+        search = self.searched(guide)
+        found = self._settled(search)
+        if found is None and self.aim.direct != self.aim:
+            search = replace(self, aim=self.aim.direct).searched(search)
+            found = self._settled(search)
+        if found is None:
+            raise self._missed(search.scale.value(search.scale.ends[0]))
+        return replace(found, fails_at=self._fails_at(found.value, search.scale))
 
     def guide(self, guide: Search | None) -> Search | None:
         """The search on a cheaper cost, or the one before if this cost meets the target nowhere in the range."""
         try:
-            found = self._searched(guide)
-        except InvalidParameter:
+            found = self.searched(guide)
+        except (InvalidParameter, NotCovered):
             return guide
         return found if found.safe else guide
 
-    def _searched(self, guide: Search | None) -> Search:
+    def searched(self, guide: Search | None) -> Search:
+        """From where the guide ended, or from the middle of the range."""
+        doubts: list[Value] = []
+
+        def doubt(cheap: Value, dear: Value) -> None:
+            """Upper ends may be out of order where intervals are wide; a lower end above an upper one is a proof."""
+            doubts.append(cheap)
+            if len(doubts) <= MOST_DOUBTS:
+                least, most = self._positions(cheap)[0], self._positions(dear)[1]
+                if least > most + NOISE * (1 + abs(most)):
+                    raise self._not_monotone(dear)
+
+        goal = 0.1 * self.width
         if guide is not None and guide.safe is not None:
-            scale, start, rise = guide.scale, guide.safe.place, guide.slope
-        else:
-            (scale, start), rise = self._oriented(), 1.0
-        search = Search(self._excess, scale, 0.1 * self.width, rise)
-        try:
-            search.run(start)
-        except NotRising as turn:
-            raise self._not_monotone(turn.value) from None
+            search = Search(self._excess, guide.scale, goal, guide.slope, doubt, self._misses)
+            search.run(guide.safe.place)
+            return search
+        scale, start, slope = self._oriented()
+        search = Search(self._excess, scale, goal, slope, doubt, self._misses)
+        search.run(start)
         return search
 
     def _mechanism(self, value: Value) -> Mechanism:
         return require("calibrate: build(value)", self.build(value))
 
-    def _excess(self, value: Value) -> float:
-        return self.target.position(self._mechanism(value)) - self.target.limit_position
+    def _positions(self, value: Value) -> Interval:
+        return self.aim.positions(self._mechanism(value), 0.0)
 
-    def _oriented(self) -> tuple[Scale, float]:
-        """The direction in which the cost rises, from both ends, and a first place to look at.
+    def _excess(self, value: Value, tolerance: float) -> float:
+        return self._beyond(self.aim.position(self._mechanism(value), tolerance))
 
-        The advantage is asked first: at the far ends of a range it is the cheapest question.
+    def _beyond(self, position: float) -> float:
+        """How far past the target; -infinity where both are."""
+        limit = self.aim.limit_position
+        return position - limit if position > -math.inf else -math.inf
+
+    def _oriented(self) -> tuple[Scale, float, float]:
+        """The direction in which the cost rises, a first place to look at, and how steep the cost is.
+
+        The advantage tells it, which is the cheapest question everywhere: at two values near the middle of the range
+        as a rule, else at its ends; and if it does not, the target's own question at the ends.
         """
-        both = [self._mechanism(value) for value in (self.low, self.high)]
-        positions = [_advantage_shift(end.advantage().upper) for end in both]
-        if positions[0] == positions[1]:
-            positions = [self.target.position(end) for end in both]
-        if positions[0] == positions[1]:
-            if positions[0] > self.target.limit_position:
-                raise self._out_of_reach(self.low)
-            raise InvalidParameter("calibrate", "a cost that changes over the range", over=(self.low, self.high))
-        scale = Scale(self.low, self.high, positions[0] < positions[1], self.whole)
-        cheap, dear = sorted(positions)
-        return scale, self._first_place(scale, cheap, dear)
+        plain = Scale(self.low, self.high, True, self.whole)
+        start, stop = plain.ends
+        values = [plain.value(start + share * (stop - start)) for share in FIRST_LOOKS]
+        for pair in (values, [self.low, self.high]):
+            shifts = [AdvantageAim(0.0).positions(self._mechanism(value), ROUGH) for value in pair]
+            rising = _rising(*shifts)
+            if rising is not None:
+                return self._aimed(replace(plain, rising=rising), pair, shifts)
+        ends: list[Value] = [self.low, self.high]
+        shifts = [self.aim.positions(self._mechanism(value), self.width) for value in ends]
+        rising = _rising(*shifts)
+        if rising is None:
+            self._refuse_without_order(*shifts)
+            rising = shifts[0][1] < shifts[1][1]
+        return self._aimed(replace(plain, rising=rising), ends, shifts)
 
-    def _first_place(self, scale: Scale, cheap: float, dear: float) -> float:
-        """Where a line through the ends meets the target; of slope 1 where one of them is out of sight."""
+    def _aimed(self, scale: Scale, values: list[Value], shifts: list[Interval]) -> tuple[Scale, float, float]:
+        """Where a line through two values meets the target; of slope 1 where one of them is out of sight."""
         start, stop = scale.ends
-        aim = self.target.limit_position
-        if math.isfinite(cheap) and math.isfinite(dear):
-            place = start + (stop - start) * (aim - cheap) / (dear - cheap)
-        elif math.isfinite(cheap) or math.isfinite(dear):
-            place = start + aim - cheap if math.isfinite(cheap) else stop - (dear - aim)
-        else:
-            place = (start + stop) / 2
-        return min(max(place, start), stop)
+        found = [(scale.place(value), high) for value, (_, high) in zip(values, shifts, strict=True)]
+        finite = sorted(point for point in found if math.isfinite(point[1]))
+        aim, slope = self.aim.limit_position, 1.0
+        if len(finite) == 2 and finite[1][0] > finite[0][0] and finite[1][1] > finite[0][1]:
+            slope = (finite[1][1] - finite[0][1]) / (finite[1][0] - finite[0][0])
+        if not finite or not math.isfinite(aim):
+            return scale, (start + stop) / 2, 1.0
+        place = finite[0][0] + (aim - finite[0][1]) / slope
+        return scale, min(max(place, start), stop), slope
 
-    def _settled(self, safe: Point, slope: float, scale: Scale) -> Calibration:
-        """The safe end, moved on to the safe side until the target's own question agrees."""
-        value, place = safe.value, safe.place
-        for attempt in range(40):
+    def _refuse_without_order(self, first: Interval, second: Interval) -> None:
+        """Where the upper ends agree, either the target is met nowhere, or the value says nothing."""
+        if first[1] != second[1]:
+            return
+        if first[1] > self.aim.limit_position:
+            raise self._missed(self.low)
+        raise InvalidParameter("calibrate", "a cost that changes over the range", over=(self.low, self.high))
+
+    def _settled(self, search: Search) -> Calibration | None:
+        """The safe end, moved on to the safe side until the target's own question agrees; None where it does not."""
+        if search.safe is None:
+            return None
+        scale, value, place = search.scale, search.safe.value, search.safe.place
+        for attempt in range(STEPS_BACK):
             mechanism = self._mechanism(value)
-            bound = self.target.bound(mechanism)
-            if bound.upper <= self.target.limit:
+            bound = self.aim.bound(mechanism)
+            if bound.upper <= self.aim.limit:
                 return Calibration(value, mechanism, bound)
-            if place <= scale.ends[0]:
+            excess = bound.upper / self.aim.limit - 1 if self.aim.limit > 0 else self.width
+            if place <= scale.ends[0] or excess > FAR_OFF:
                 break
-            excess = min(bound.upper / self.target.limit - 1, 1.0)
-            place -= 1.1 * 1.5**attempt * excess / slope
+            place -= 1.1 * 1.5**attempt * excess / search.slope
             value = scale.next(value, -(2**attempt)) if self.whole else scale.value(place)
             place = scale.place(value)
-        raise self._not_monotone(value)
+        return None
+
+    def _misses(self, value: Value) -> bool:
+        """Whether the target is certainly missed."""
+        return self._positions(value)[0] > self.aim.limit_position
+
+    def _fails_at(self, value: Value, scale: Scale) -> Value | None:
+        """A value past this one, the nearer the better, that certainly misses the target."""
+        place, step = scale.place(value), self.width
+        count = 1
+        while place < scale.ends[1]:
+            tried = scale.next(value, count) if self.whole else scale.value(place + step)
+            if self._misses(tried):
+                return tried
+            if tried == scale.value(scale.ends[1]):
+                break
+            step, count = FARTHER * step, max(round(FARTHER * step * abs(value)), 2 * count)
+        return None
 
     def _not_monotone(self, value: Value) -> InvalidParameter:
         rule = "a cost that only rises or only falls over the range (give a smaller one)"
         return InvalidParameter("calibrate", rule, over=(self.low, self.high), turns_near=value)
 
-    def _out_of_reach(self, best: Value) -> InvalidParameter:
+    def _missed(self, best: Value) -> HushError:
+        """Why nothing was found: the target is missed everywhere, or hush's own bounds are too wide to tell."""
+        bound = self.aim.bound(self._mechanism(best))
+        if bound.lower <= self.aim.limit:
+            return NotCovered(
+                f"a value in over={self.low, self.high} whose upper bound meets the target {self.aim.limit:g}: hush "
+                f"cannot tell whether one does, as its interval at {best!r} is {bound.lower:.6g} to {bound.upper:.6g}"
+            )
         return InvalidParameter(
             "calibrate",
             "a target that is met somewhere in the range",
             over=(self.low, self.high),
-            target=self.target.limit,
-            reached=self.target.bound(self._mechanism(best)).upper,
+            target=self.aim.limit,
+            reached=bound.upper,
             at=best,
         )
+
+
+def _rising(first: Interval, second: Interval) -> bool | None:
+    """Whether the second is certainly above the first, or certainly below; None where neither is certain."""
+    if first[1] < second[0]:
+        return True
+    return False if second[1] < first[0] else None

@@ -75,7 +75,9 @@ def iteration_gain(mechanism: Mechanism, *, delta: float) -> IterationGain:
     """
     delta = delta_in_range("iteration_gain", delta)
     if not isinstance(mechanism, HiddenIterates):
-        raise InvalidParameter("iteration_gain", "an iteration such as hush.NoisyGradientDescent", mechanism=mechanism)
+        raise InvalidParameter(
+            "iteration_gain", "an iteration such as hush.NoisyGradientDescent", mechanism=type(mechanism)
+        )
     places = mechanism.places()
     rows = tuple(_row(place, *mechanism.at_place(place), delta) for place in places)
     everyone = _row(places[-1], mechanism, mechanism.composed(), delta)

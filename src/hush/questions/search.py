@@ -12,15 +12,12 @@ LOOKS = 120
 NOISE = 1e-5
 """A cost may fall by this much on the way up: answers are intervals, so their ends are not quite smooth."""
 
+SHORT, STEEP = 0.01, 10.0
+"""A rise of the excess by more than ten times the way, over a way that is shorter than this, is a jump."""
+FINENESS, COARSEST = 0.01, 0.1
+"""A look is as fine as a hundredth of the step that led to it, and never coarser than this."""
+
 Value = float | int
-
-
-class NotRising(Exception):
-    """The cost fell where it should rise."""
-
-    def __init__(self, value: Value) -> None:
-        super().__init__(f"the cost falls near {value!r}")
-        self.value = value
 
 
 @dataclass(frozen=True)
@@ -84,24 +81,29 @@ class Point:
 class Search:
     """Secant steps inside a bracket that halves every few looks.
 
-    `excess` is best close to a line in the place, of a slope near `rise`.
+    `excess(value, tolerance)` is best close to a line in the place, of a slope near `rise`. It is an upper bound that
+    may be blurred: the dearest place where it is not above 0 is sought, and a cheaper one where it is above 0 proves
+    nothing. `doubt(cheap, dear)` is told of two values whose costs are in the wrong order.
 
-    >>> search = Search(lambda x: math.log(x / 2) + 0.01 * x, Scale(0.1, 100.0, rising=True), goal=1e-9)
+    >>> search = Search(lambda x, _: math.log(x / 2) + 0.01 * x, Scale(0.1, 100.0, rising=True), goal=1e-9)
     >>> search.run(start=0.0)
     >>> round(search.safe.value, 6), search.looks
     (1.961159, 5)
     """
 
-    excess: Callable[[Value], float]
+    excess: Callable[[Value, float], float]
     scale: Scale
     goal: float
     """How far from the boundary, in places, the safe end may stay."""
     rise: float = 1.0
     """The slope until two looks tell it."""
-    safe: Point | None = None
-    unsafe: Point | None = None
+    doubt: Callable[[Value, Value], None] = lambda *_: None
+    certain: Callable[[Value], bool] = lambda _: True
+    """Whether the value is unsafe indeed. Asked where the excess jumps: if not, the jump is that of a blurred bound."""
+    seen: list[Point] = field(default_factory=list[Point])
     looks: int = 0
-    _recent: list[Point] = field(default_factory=list[Point])
+    blurred: bool = False
+    """Whether the search ended at such a jump."""
     _widths: list[float] = field(default_factory=list[float])
 
     def run(self, start: float) -> None:
@@ -114,9 +116,20 @@ class Search:
             place = self._proposal()
 
     @property
+    def safe(self) -> Point | None:
+        """The dearest look that is safe."""
+        return max((p for p in self.seen if p.excess <= 0), key=lambda p: p.place, default=None)
+
+    @property
+    def unsafe(self) -> Point | None:
+        """The next one past it that is not."""
+        floor = self.safe.place if self.safe else -math.inf
+        return min((p for p in self.seen if p.place > floor), key=lambda p: p.place, default=None)
+
+    @property
     def slope(self) -> float:
         """Rise of the excess per place near the last looks."""
-        finite = [p for p in self._recent[-2:] if math.isfinite(p.excess)]
+        finite = [p for p in self.seen[-2:] if math.isfinite(p.excess)]
         if len(finite) < 2 or finite[0].place == finite[1].place:
             return self.rise
         slope = (finite[1].excess - finite[0].excess) / (finite[1].place - finite[0].place)
@@ -124,19 +137,26 @@ class Search:
 
     def _look(self, place: float) -> None:
         value = self._inside(self.scale.value(place))
-        point = Point(value, self.scale.place(value), self.excess(value))
+        place = self.scale.place(value)
+        step = abs(place - self.seen[-1].place) if self.seen else 1.0
+        tolerance = min(max(self.goal, FINENESS * step), COARSEST)
+        point = Point(value, place, self.excess(value, tolerance))
         self.looks += 1
-        slack = NOISE * (1 + abs(point.excess)) if math.isfinite(point.excess) else 0.0
-        if self.safe and point.excess < self.safe.excess - slack:
-            raise NotRising(value)
-        if self.unsafe and point.excess > self.unsafe.excess + slack:
-            raise NotRising(value)
-        if point.excess <= 0:
-            self.safe = point
-        else:
-            self.unsafe = point
-        self._recent.append(point)
-        self._widths.append(self._bracket()[1] - self._bracket()[0])
+        self._compare(point, tolerance)
+        self.seen.append(point)
+        low, high = self._bracket()
+        self._widths.append(high - low)
+
+    def _compare(self, point: Point, tolerance: float) -> None:
+        """Tell of the look whose cost is most out of order with this one, if there is one."""
+        worst, most = None, (NOISE + 2 * tolerance) * (1 + abs(point.excess)) if math.isfinite(point.excess) else 0.0
+        for other in self.seen:
+            fall = point.excess - other.excess if other.place > point.place else other.excess - point.excess
+            if other.place != point.place and fall > most:
+                worst, most = other, fall
+        if worst:
+            cheap, dear = sorted((worst, point), key=lambda p: p.place)
+            self.doubt(cheap.value, dear.value)
 
     def _inside(self, value: Value) -> Value:
         """A whole value that was looked at already makes way for its neighbour inside the bracket."""
@@ -160,15 +180,26 @@ class Search:
             return self.unsafe is not None and abs(self.unsafe.value - self.safe.value) <= 1
         if self.unsafe and self.unsafe.place - self.safe.place <= self.goal:
             return True
+        if self.unsafe and self._jumps(self.safe, self.unsafe):
+            self.blurred = not self.certain(self.unsafe.value)
+            return self.blurred
         return self._local() and -self.safe.excess <= self.slope * self.goal
+
+    def _jumps(self, safe: Point, unsafe: Point) -> bool:
+        """Whether the excess rises far more than it should over a short way that was just entered."""
+        width = unsafe.place - safe.place
+        entered = len(self._widths) < 2 or self._widths[-2] >= SHORT
+        return entered and width < SHORT and unsafe.excess - safe.excess > STEEP * max(self.rise, 1.0) * width
 
     def _local(self) -> bool:
         """Whether the slope was seen close by."""
-        return len(self._recent) > 1 and abs(self._recent[-1].place - self._recent[-2].place) < 0.05
+        return self.looks > 1 and abs(self.seen[-1].place - self.seen[-2].place) < 0.05
 
     def _proposal(self) -> float:
         low, high = self._bracket()
-        last = self._recent[-1]
+        last = self.seen[-1]
+        if self.looks > 2 and math.isinf(last.excess) and not (self.safe and self.unsafe):
+            return high if self.safe else low  # nothing tells a distance: perhaps that end is all that there is
         stuck = len(self._widths) > 4 and self._widths[-1] > 0.5 * self._widths[-5]
         if stuck or not math.isfinite(last.excess):
             return (low + high) / 2

@@ -15,6 +15,7 @@ from hush.arrays import Array
 from hush.randomness.source import Source
 
 TWO_64 = 2.0**64
+"""A word is a number below this; products with it are exact."""
 CHUNK = 1 << 16
 """Words taken from a source at once: their arrays stay in the cache."""
 ROW = 1 << 18

@@ -2,6 +2,11 @@
 
 from hush.releases.answer import Answer, Run
 from hush.releases.functions import count, histogram, mean, sum, variance  # noqa: A004 - in its room it is the sum
+from hush.releases.group_by.asked import Distinct, Rows, Stats, Top, Users, ValueCounts
+from hush.releases.group_by.contributions import AtMost
+from hush.releases.group_by.group_table import GroupRelease, GroupTable
+from hush.releases.group_by.grouped_query import GroupBy, GroupByOnSample
+from hush.releases.group_by.query_checks import Unknown
 from hush.releases.noise.smooth_noise import SmoothLaplace, SmoothNoise, SmoothStudent, smooth_noise
 from hush.releases.order_functions import (
     median,
@@ -34,8 +39,14 @@ from hush.releases.tables.table import Table, table
 
 __all__ = [
     "Answer",
+    "AtMost",
     "Bounds",
     "Count",
+    "Distinct",
+    "GroupBy",
+    "GroupByOnSample",
+    "GroupRelease",
+    "GroupTable",
     "Histogram",
     "Interval",
     "Mean",
@@ -46,6 +57,7 @@ __all__ = [
     "Quantiles",
     "Query",
     "Release",
+    "Rows",
     "Run",
     "Sample",
     "SmoothLaplace",
@@ -53,8 +65,13 @@ __all__ = [
     "SmoothNoise",
     "SmoothQuantile",
     "SmoothStudent",
+    "Stats",
     "Sum",
     "Table",
+    "Top",
+    "Unknown",
+    "Users",
+    "ValueCounts",
     "Variance",
     "count",
     "global_sensitivity",

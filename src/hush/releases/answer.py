@@ -53,6 +53,32 @@ class Answerable(ABC):
     needs_rate: ClassVar[bool] = False
     """Whether an answer on a sample is scaled by the share that was drawn, which must then be one number."""
 
+    unit: str | None = None
+    """The column of the users whom the query itself protects, where it does; else the table says who is protected."""
+
+    def check_sample(self, scheme: Scheme) -> None:
+        """Raise where an answer on such a sample is no estimate for all records."""
+        if self.needs_rate:
+            rate_of(scheme)
+
+    @property
+    def request(self) -> object:
+        """What its words tell requests apart by, in a budget book: the query itself, where they say all of it."""
+        return self
+
+    def kept(self, value: Any) -> Any:
+        """The value in numbers, texts, lists, tuples and dicts: what a budget book keeps. Anything else is not kept."""
+        return value
+
+    def given_again(self, plain: Any) -> Any:
+        """The value of which this was kept."""
+        return plain
+
+    @property
+    def of_records(self) -> bool:
+        """Whether its guarantee is for single records, so that a sample of records amplifies it."""
+        return True
+
     @property
     def reads(self) -> str:
         """What is read of the column before a use of a sample is noted: "numbers", "values", or "" for nothing."""

@@ -2,7 +2,8 @@
 
 Options that they share: `epsilon`, `epsilon` with `delta`, `noise_multiplier` or `rho` set the noise; `relation` says
 which datasets are neighbours; `confidence` is that of the intervals; `column` is the column of a table that has
-several; `source` gives the random bits, which are secret unless it is a hush.SeededSource.
+several; `source` gives the random bits, which are secret unless it is a hush.SeededSource; `ledger` is the budget book
+that pays.
 """
 
 from __future__ import annotations
@@ -10,6 +11,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import Any
 
+from hush.account import Account
 from hush.curves.relation import Relation
 from hush.randomness.source import Source
 from hush.releases.release import Release
@@ -29,6 +31,7 @@ def count(
     confidence: float = 0.95,
     column: str | None = None,
     source: Source | None = None,
+    ledger: Account | None = None,
 ) -> Release:
     """How many records there are, with noise: `Count(...).release(data)`.
 
@@ -39,7 +42,7 @@ def count(
     True
     """
     query = Count(epsilon=epsilon, delta=delta, noise_multiplier=noise_multiplier, rho=rho, relation=relation)
-    return query.release(data, column=column, confidence=confidence, source=source)
+    return query.release(data, column=column, confidence=confidence, source=source, ledger=ledger)
 
 
 def sum(  # noqa: A001 - in its room it is the sum
@@ -54,6 +57,7 @@ def sum(  # noqa: A001 - in its room it is the sum
     confidence: float = 0.95,
     column: str | None = None,
     source: Source | None = None,
+    ledger: Account | None = None,
 ) -> Release:
     """The sum of numbers clamped to the bounds, with noise: `Sum(...).release(data)`.
 
@@ -66,7 +70,7 @@ def sum(  # noqa: A001 - in its room it is the sum
     query = Sum(
         bounds=bounds, epsilon=epsilon, delta=delta, noise_multiplier=noise_multiplier, rho=rho, relation=relation
     )
-    return query.release(data, column=column, confidence=confidence, source=source)
+    return query.release(data, column=column, confidence=confidence, source=source, ledger=ledger)
 
 
 def mean(
@@ -82,6 +86,7 @@ def mean(
     confidence: float = 0.95,
     column: str | None = None,
     source: Source | None = None,
+    ledger: Account | None = None,
 ) -> Release:
     """The mean of numbers clamped to the bounds, with noise: `Mean(...).release(data)`.
 
@@ -100,7 +105,7 @@ def mean(
         rho=rho,
         relation=relation,
     )
-    return query.release(data, column=column, confidence=confidence, source=source)
+    return query.release(data, column=column, confidence=confidence, source=source, ledger=ledger)
 
 
 def variance(
@@ -115,6 +120,7 @@ def variance(
     confidence: float = 0.95,
     column: str | None = None,
     source: Source | None = None,
+    ledger: Account | None = None,
 ) -> Release:
     """The variance of numbers clamped to the bounds, with noise: `Variance(...).release(data)`.
 
@@ -127,7 +133,7 @@ def variance(
     query = Variance(
         bounds=bounds, epsilon=epsilon, delta=delta, noise_multiplier=noise_multiplier, rho=rho, relation=relation
     )
-    return query.release(data, column=column, confidence=confidence, source=source)
+    return query.release(data, column=column, confidence=confidence, source=source, ledger=ledger)
 
 
 def histogram(
@@ -144,6 +150,7 @@ def histogram(
     confidence: float = 0.95,
     column: str | None = None,
     source: Source | None = None,
+    ledger: Account | None = None,
 ) -> Release:
     """Counts by category, or by bin between edges, with noise: `Histogram(...).release(data)`.
 
@@ -164,4 +171,4 @@ def histogram(
         rho=rho,
         relation=relation,
     )
-    return query.release(data, column=column, confidence=confidence, source=source)
+    return query.release(data, column=column, confidence=confidence, source=source, ledger=ledger)

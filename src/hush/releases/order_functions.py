@@ -2,7 +2,7 @@
 
 Options that they share: `bounds` are public, and `step`, a power of two, is the distance of the values that can come
 out; `relation` says which datasets are neighbours; `column` is the column of a table that has several; `source` gives
-the random bits, which are secret unless it is a hush.SeededSource.
+the random bits, which are secret unless it is a hush.SeededSource; `ledger` is the budget book that pays.
 """
 
 from __future__ import annotations
@@ -10,6 +10,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import Any
 
+from hush.account import Account
 from hush.curves.relation import Relation
 from hush.randomness.source import Source
 from hush.releases.noise.smooth_noise import smooth_noise
@@ -30,6 +31,7 @@ def median(
     relation: Relation = Relation.ADD_REMOVE,
     column: str | None = None,
     source: Source | None = None,
+    ledger: Account | None = None,
 ) -> Release:
     """The median by the exponential mechanism: `Median(...).release(data)`.
 
@@ -40,7 +42,7 @@ def median(
     True
     """
     query = Median(bounds=bounds, epsilon=epsilon, step=step, relation=relation)
-    return query.release(data, column=column, source=source)
+    return query.release(data, column=column, source=source, ledger=ledger)
 
 
 def quantile(
@@ -53,6 +55,7 @@ def quantile(
     relation: Relation = Relation.ADD_REMOVE,
     column: str | None = None,
     source: Source | None = None,
+    ledger: Account | None = None,
 ) -> Release:
     """The p-quantile by the exponential mechanism: `Quantile(...).release(data)`.
 
@@ -63,7 +66,7 @@ def quantile(
     True
     """
     query = Quantile(p=p, bounds=bounds, epsilon=epsilon, step=step, relation=relation)
-    return query.release(data, column=column, source=source)
+    return query.release(data, column=column, source=source, ledger=ledger)
 
 
 def smooth_median(
@@ -75,6 +78,7 @@ def smooth_median(
     step: float | None = None,
     column: str | None = None,
     source: Source | None = None,
+    ledger: Account | None = None,
 ) -> Release:
     """The median with smooth-sensitivity noise, of the law that `smooth_noise` chooses for epsilon and delta.
 
@@ -86,7 +90,15 @@ def smooth_median(
     1.0
     """
     return smooth_quantile(
-        data, 0.5, bounds=bounds, epsilon=epsilon, delta=delta, step=step, column=column, source=source
+        data,
+        0.5,
+        bounds=bounds,
+        epsilon=epsilon,
+        delta=delta,
+        step=step,
+        column=column,
+        source=source,
+        ledger=ledger,
     )
 
 
@@ -100,13 +112,14 @@ def smooth_quantile(
     step: float | None = None,
     column: str | None = None,
     source: Source | None = None,
+    ledger: Account | None = None,
 ) -> Release:
     """The p-quantile with smooth-sensitivity noise, of the law that `smooth_noise` chooses for epsilon and delta.
 
     Neighbours replace one record: the number of records is public.
     """
     query = SmoothQuantile(p=p, bounds=bounds, noise=smooth_noise(epsilon=epsilon, delta=delta), step=step)
-    return query.release(data, column=column, source=source)
+    return query.release(data, column=column, source=source, ledger=ledger)
 
 
 def quantiles(
@@ -119,6 +132,7 @@ def quantiles(
     relation: Relation = Relation.ADD_REMOVE,
     column: str | None = None,
     source: Source | None = None,
+    ledger: Account | None = None,
 ) -> Release:
     """Several quantiles at once, epsilon for all together: `Quantiles(...).release(data)`.
 
@@ -127,7 +141,7 @@ def quantiles(
     3
     """
     query = Quantiles(ps=ps, bounds=bounds, epsilon=epsilon, step=step, relation=relation)
-    return query.release(data, column=column, source=source)
+    return query.release(data, column=column, source=source, ledger=ledger)
 
 
 def median_interval(
@@ -141,6 +155,7 @@ def median_interval(
     confidence: float = 0.95,
     column: str | None = None,
     source: Source | None = None,
+    ledger: Account | None = None,
 ) -> Release:
     """The median with a private confidence interval: `QuantileInterval(p=0.5, ...).release(data)`.
 
@@ -153,7 +168,7 @@ def median_interval(
     True
     """
     query = QuantileInterval(p=0.5, bounds=bounds, epsilon=epsilon, size=size, step=step, relation=relation)
-    return query.release(data, column=column, confidence=confidence, source=source)
+    return query.release(data, column=column, confidence=confidence, source=source, ledger=ledger)
 
 
 def private_bounds(
@@ -165,6 +180,7 @@ def private_bounds(
     relation: Relation = Relation.ADD_REMOVE,
     column: str | None = None,
     source: Source | None = None,
+    ledger: Account | None = None,
 ) -> Release:
     """Bounds found with this epsilon, to be given to other releases: `Bounds(...).release(data)`.
 
@@ -175,4 +191,4 @@ def private_bounds(
     (2.0, 4.0)
     """
     query = Bounds(epsilon=epsilon, powers=powers, failure=failure, relation=relation)
-    return query.release(data, column=column, source=source)
+    return query.release(data, column=column, source=source, ledger=ledger)

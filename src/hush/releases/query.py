@@ -5,20 +5,14 @@ from __future__ import annotations
 from dataclasses import dataclass, fields, is_dataclass
 from typing import Any
 
+from hush.account import Account
 from hush.curves.relation import Relation
 from hush.errors import InvalidParameter
 from hush.mechanisms.mechanism import Mechanism
 from hush.mechanisms.scheme import Scheme
 from hush.randomness.source import Source
 from hush.releases.answer import Answerable
-from hush.releases.conditions import (
-    by_unit,
-    checked_confidence,
-    covered,
-    rate_of,
-    require_one_sample,
-    require_placed,
-)
+from hush.releases.conditions import covered, require_one_sample, require_placed
 from hush.releases.records import records
 from hush.releases.release import Release
 from hush.releases.sample import Sample
@@ -29,15 +23,23 @@ class Query(Answerable):
     """A statistic with its noise, as a frozen dataclass: subclasses give `mechanism` and `answer`."""
 
     def release(
-        self, data: Any, *, column: str | None = None, confidence: float = 0.95, source: Source | None = None
+        self,
+        data: Any,
+        *,
+        column: str | None = None,
+        confidence: float = 0.95,
+        source: Source | None = None,
+        ledger: Account | None = None,
     ) -> Release:
         """The noisy answer on the data: an array, a data frame and its column, a hush.releases.table, or a Sample.
+
+        With a `ledger` (a hush.ledger.Ledger, or an account of one) it is paid for before it runs.
 
         >>> import hush
         >>> hush.releases.Count(epsilon=1.0).release([1, 2, 3], source=hush.SeededSource(1)).private
         False
         """
-        return records(data).ask(self, column=column, confidence=confidence, source=source)
+        return records(data).ask(self, column=column, confidence=confidence, source=source, ledger=ledger)
 
     def on(self, scheme: Scheme) -> OnSample:
         """The same on a secret random sample, which is drawn when it runs.
@@ -78,10 +80,9 @@ class OnSample:
 
     def __post_init__(self) -> None:
         if not isinstance(self.query, Query):
-            raise InvalidParameter("OnSample", "a query such as hush.releases.Mean(...)", query=self.query)
+            raise InvalidParameter("OnSample", "a query such as hush.releases.Mean(...)", query=type(self.query))
         require_one_sample(self.scheme)
-        if self.query.needs_rate:
-            rate_of(self.scheme)
+        self.query.check_sample(self.scheme)
         require_placed(self.scheme, self.query.relation)
         covered(self.mechanism)
 
@@ -91,14 +92,17 @@ class OnSample:
         return self.query.mechanism.on(self.scheme)
 
     def release(
-        self, data: Any, *, column: str | None = None, confidence: float = 0.95, source: Source | None = None
+        self,
+        data: Any,
+        *,
+        column: str | None = None,
+        confidence: float = 0.95,
+        source: Source | None = None,
+        ledger: Account | None = None,
     ) -> Release:
-        """Draw the sample, secretly, once; then the noisy answer on it."""
-        checked_confidence(confidence)
+        """Draw the sample, secretly, once; then the noisy answer on it, paid for where there is a ledger."""
         table = as_table(data).of(column)
-        covered(by_unit(self.mechanism, table))
-        self.query.check(table)
-        return Sample(table, self.scheme, source=source).release(self.query, confidence=confidence)
+        return Sample(table, self.scheme, source=source, ledger=ledger).release(self.query, confidence=confidence)
 
     def audit_records(self) -> tuple[list[float], float]:
         """Those of the query."""

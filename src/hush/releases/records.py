@@ -6,9 +6,11 @@ from abc import ABC, abstractmethod
 from dataclasses import dataclass
 from typing import Any
 
+from hush.account import Account, paid
 from hush.randomness.source import Source, source_or_secure
 from hush.releases.answer import Answerable, Run
 from hush.releases.conditions import by_unit, checked_confidence, covered
+from hush.releases.kept_release import charge_of, read_release, write_release
 from hush.releases.release import Release
 from hush.releases.tables.table import Table, as_table
 
@@ -17,8 +19,16 @@ class Records(ABC):
     """Records that answer a query, and know what the answer gives away about all of them."""
 
     @abstractmethod
-    def ask(self, query: Answerable, *, column: str | None, confidence: float, source: Source | None) -> Release:
-        """The query's noisy answer."""
+    def ask(
+        self,
+        query: Answerable,
+        *,
+        column: str | None,
+        confidence: float,
+        source: Source | None,
+        ledger: Account | None = None,
+    ) -> Release:
+        """The query's noisy answer, paid for where there is a ledger."""
 
 
 @dataclass(frozen=True)
@@ -27,14 +37,34 @@ class AllRecords(Records):
 
     table: Table
 
-    def ask(self, query: Answerable, *, column: str | None, confidence: float, source: Source | None) -> Release:
+    def ask(
+        self,
+        query: Answerable,
+        *,
+        column: str | None,
+        confidence: float,
+        source: Source | None,
+        ledger: Account | None = None,
+    ) -> Release:
         table = self.table.of(column)
         run = Run(table, source_or_secure(source), checked_confidence(confidence))
         mechanism = by_unit(query.mechanism, table)
         query.check(table)
         covered(mechanism)
-        found = query.sealed_answer(run)
-        return Release(found.value, mechanism, found.noise_interval, found.total_interval, run.source.private)
+
+        def answered() -> Release:
+            found = query.sealed_answer(run)
+            return Release(found.value, mechanism, found.noise_interval, found.total_interval, run.source.private)
+
+        private = run.source.private
+        charge = charge_of(query.request, mechanism, table, confidence=run.confidence, private=private, unit=query.unit)
+        return paid(
+            ledger,
+            charge,
+            answered,
+            write=lambda release: write_release(release, query.kept),
+            read=lambda text: read_release(text, mechanism, query.given_again),
+        )
 
 
 def records(data: Any) -> Records:

@@ -2,11 +2,12 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Iterable
 from threading import Lock
 from typing import Any, NoReturn, TypeVar
 
-from hush.errors import InvalidParameter
+from hush.account import Account, checked_account
+from hush.errors import InvalidParameter, NotCovered
 from hush.mechanisms.combinators.one_after_another import Sequence
 from hush.mechanisms.mechanism import Mechanism, require
 from hush.mechanisms.scheme import Scheme
@@ -17,12 +18,13 @@ from hush.releases.conditions import (
     by_unit,
     checked_confidence,
     covered,
-    rate_of,
     require_one_sample,
     require_placed,
 )
+from hush.releases.kept_release import charge_of
 from hush.releases.records import Records
 from hush.releases.release import Release
+from hush.releases.sample_payment import SamplePayment
 from hush.releases.tables.columns import NUMBERS
 from hush.releases.tables.table import Table, as_table
 
@@ -44,12 +46,25 @@ class Sample(Records):
     True
     >>> second.mechanism.epsilon(delta=0).upper
     0.158...
+
+    With a `ledger` the whole sample is one charge, paid before it is drawn. Its `uses`, queries or mechanisms, are then
+    declared in advance, in their order; without them there is one. No theorem covers a use that is chosen after seeing
+    the answer of another on the same sample.
     """
 
-    def __init__(self, data: Any, scheme: Scheme, *, source: Source | None = None) -> None:
+    def __init__(
+        self,
+        data: Any,
+        scheme: Scheme,
+        *,
+        source: Source | None = None,
+        ledger: Account | None = None,
+        uses: Iterable[Any] | None = None,
+    ) -> None:
         self._table = as_table(data)
         self._scheme = require_one_sample(scheme)
         self._source = source_or_secure(source)
+        self._paid = SamplePayment.of(checked_account("Sample", ledger), uses)
         self._drawn: Table | None = None
         self._uses: tuple[Mechanism, ...] = ()
         self._lock = Lock()
@@ -76,28 +91,47 @@ class Sample(Records):
     def release(self, query: Answerable, *, confidence: float = 0.95, column: str | None = None) -> Release:
         """The query's noisy answer on the sample, for all the records; its mechanism is that of all uses so far."""
         if not isinstance(query, Answerable):
-            raise InvalidParameter("Sample.release", "a query such as hush.releases.Mean(...)", query=query)
+            raise InvalidParameter("Sample.release", "a query such as hush.releases.Mean(...)", query=type(query))
+        if not query.of_records:
+            raise NotCovered(
+                "a query for whole users on a sample of records: write query.on(scheme), which draws users"
+            )
         confidence = checked_confidence(confidence)
-        if query.needs_rate:
-            rate_of(self._scheme)
+        query.check_sample(self._scheme)
         if self._table.column not in (None, column) and column is not None:
             raise InvalidParameter("Sample.release", f"the column that is drawn ({self._table.column})", column=column)
         table = self._table.of(column)
         query.check(table)
         names = (table.name,) if query.reads else ()
         numbers = query.reads == "numbers"
-        mechanism, drawn, _ = self._spend(
-            query.mechanism, names, numbers=numbers, read=lambda drawn: drawn.load(names, numbers=numbers)
-        )
-        found = query.sealed_answer(Run(drawn.of(column), self._source, confidence, self._scheme))
-        return Release(
-            found.value, mechanism, found.noise_interval, found.total_interval, self._source.private, sample=self
-        )
 
-    def ask(self, query: Answerable, *, column: str | None, confidence: float, source: Source | None) -> Release:
-        """See Records: `release`, with the sample's own source."""
+        def answered() -> Release:
+            mechanism, drawn, _ = self._spend(
+                query.mechanism, names, numbers=numbers, read=lambda drawn: drawn.load(names, numbers=numbers)
+            )
+            found = query.sealed_answer(Run(drawn.of(column), self._source, confidence, self._scheme))
+            return Release(
+                found.value, mechanism, found.noise_interval, found.total_interval, self._source.private, sample=self
+            )
+
+        return self._payment(query.request, query.mechanism, table, confidence, answered, query)
+
+    def ask(
+        self,
+        query: Answerable,
+        *,
+        column: str | None,
+        confidence: float,
+        source: Source | None,
+        ledger: Account | None = None,
+    ) -> Release:
+        """See Records: `release`, with the sample's own source and ledger."""
         if source is not None:
             raise InvalidParameter("release", "no source of its own: the sample has one", source=source)
+        if ledger is not None:
+            raise InvalidParameter(
+                "release", "no ledger of its own: Sample(..., ledger=...) takes it", ledger=type(ledger)
+            )
         return self.release(query, confidence=confidence, column=column)
 
     def apply(self, function: Callable[[Any], Any], *, guarantee: Mechanism) -> Release:
@@ -119,10 +153,35 @@ class Sample(Records):
             raise InvalidParameter("Sample.apply", "a function of the drawn records", function=function)
         texts = tuple(name for name in self._table.handed if self._table.reader.kind(name) not in NUMBERS)
         use = require("Sample.apply", guarantee)
-        mechanism, _, records = self._spend(use, texts, numbers=False, read=lambda drawn: drawn.whole())
         name = getattr(function, "__name__", type(function).__name__)
-        value = sealed(lambda: function(records), who="Sample.apply", rule=RAISES_NOTHING, own=False, function=name)
-        return Release(value, mechanism, None, None, self._source.private, sample=self)
+
+        def answered() -> Release:
+            mechanism, _, records = self._spend(use, texts, numbers=False, read=lambda drawn: drawn.whole())
+            value = sealed(lambda: function(records), who="Sample.apply", rule=RAISES_NOTHING, own=False, function=name)
+            return Release(value, mechanism, None, None, self._source.private, sample=self)
+
+        return self._payment(f"the function {name}", use, self._table, 0.0, answered)
+
+    def _payment(
+        self,
+        asked: object,
+        use: Mechanism,
+        table: Table,
+        confidence: float,
+        answered: Callable[[], Release],
+        query: Answerable | None = None,
+    ) -> Release:
+        """The answer, where there is a ledger as the next use of a sample that is paid as a whole."""
+        if self._paid is None:
+            return answered()
+        self._require_here()
+        with self._paid.lock:
+            plan = self._paid.plan(use, len(self._uses))
+            mechanism = covered(self._accounted(plan))
+            words = f"{asked} on {self._scheme}" if len(plan) == 1 else f"{len(plan)} uses of one {self._scheme}"
+            private, unit = self._source.private, None if query is None else query.unit
+            charge = charge_of(words, mechanism, table, confidence=confidence, private=private, unit=unit)
+            return self._paid.run(charge, plan, len(self._uses), answered, query)
 
     def _accounted(self, uses: tuple[Mechanism, ...]) -> Mechanism:
         require_placed(self._scheme, uses[0].relation)
@@ -160,11 +219,18 @@ class Sample(Records):
         return f"Sample({self._scheme}, {len(self._uses)} uses)"
 
 
-def sample(data: Any, scheme: Scheme, *, source: Source | None = None) -> Sample:
-    """A secret sample of the data, drawn once at its first use.
+def sample(
+    data: Any,
+    scheme: Scheme,
+    *,
+    source: Source | None = None,
+    ledger: Account | None = None,
+    uses: Iterable[Any] | None = None,
+) -> Sample:
+    """A secret sample of the data, drawn once at its first use; a `ledger` pays for it, with all its `uses` declared.
 
     >>> import hush
     >>> hush.releases.sample(range(1000), hush.Poisson(rate=0.1))
     Sample(Poisson sampling at rate 0.1, 0 uses)
     """
-    return Sample(data, scheme, source=source)
+    return Sample(data, scheme, source=source, ledger=ledger, uses=uses)

@@ -343,6 +343,12 @@ try:
     from hush.learning import fit
 except hush.NotInstalled:
     pass
+try:
+    exec("from hush.learning import *")  # asks for every name
+except hush.NotInstalled as error:
+    assert "torch: pip install 'hush-dp[torch]'" in str(error)
+else:
+    raise AssertionError("a name that needs torch")
 hush.learning.LogisticRegression
 """
 

@@ -128,7 +128,15 @@ def test_a_compiled_model_is_looked_into(name: str) -> None:
 
 
 def test_a_compiled_model_that_keeps_nothing_is_fine() -> None:
+    """Also the first one of a process, whose parameters the compiler marks."""
+    torch.compiler.reset()
     assert train(torch.compile(nn.Sequential(nn.Linear(4, 3), nn.Tanh(), nn.Linear(3, 2)), backend="eager")).private
+
+
+def test_the_compilers_mark_hides_no_rows() -> None:
+    model = Seeing(lambda s, x: setattr(s.buffer, "_dynamo_static_input_type", f"{float(x.mean())}"))
+    with pytest.raises(hush.NotCovered, match="writes what it saw"):
+        train(model)
 
 
 def test_what_cannot_be_looked_into_is_refused_by_name() -> None:

@@ -164,7 +164,7 @@ def test_memory_that_is_kept_is_not_shared_by_two_uses(monkeypatch: pytest.Monke
     monkeypatch.setattr(clipped_sum, "CACHE", 1)
     for count in (4, 11, 5):
         batch = torch.randn(count, 30, 6).double(), torch.randn(count, 180).double()
-        found = checked.named(checked.zeros())
+        found = checked.room()[1]
         checked.add_clipped(found, batch, 0.05, hush.learning.per_example.clipping.Flat())
         expected = {name: torch.zeros_like(p) for name, p in model.named_parameters()}
         for row in range(count):

@@ -111,7 +111,7 @@ def test_sequences_may_be_longer_than_the_first_ones() -> None:
     model = Sequences(nn.GRU).double()
     checked = CheckedModel.of(model, each, batch(steps=2))
     data = batch(steps=5)
-    found = checked.named(checked.zeros())
+    found = checked.room()[1]
     checked.add_clipped(found, data, NORM, Flat())
     for name, value in clipped_alone(model, data, NORM).items():
         assert torch.allclose(found[name], value), name
@@ -146,7 +146,7 @@ def test_a_forward_that_is_put_in_place_later_is_refused() -> None:
     forward = model.layer.forward
     model.layer.forward = lambda *arguments: forward(*arguments)  # type: ignore[method-assign]
     with pytest.raises(NotCovered, match="replaced"):
-        checked.add_clipped(checked.named(checked.zeros()), data, NORM, Flat())
+        checked.add_clipped(checked.room()[1], data, NORM, Flat())
     check(model, data)  # checked anew, it takes another way
 
 

@@ -141,7 +141,7 @@ def test_inference_mode_is_refused_by_name() -> None:
         with pytest.raises(hush.NotCovered, match="inference_mode"):
             clipped_gradient(model, each, batch, NORM)
         with pytest.raises(hush.NotCovered, match="inference_mode"):
-            checked.add_clipped(checked.named(checked.zeros()), batch, NORM, hush.learning.per_example.clipping.Flat())
+            checked.add_clipped(checked.room()[1], batch, NORM, hush.learning.per_example.clipping.Flat())
     with pytest.raises(hush.NotCovered, match="inference_mode"):
         clipped_gradient(model, each, made, NORM)
     with torch.no_grad():

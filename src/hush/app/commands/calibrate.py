@@ -44,11 +44,16 @@ def run(arguments: Namespace) -> str:
         tolerance=arguments.tolerance,
     )
     if arguments.json:
-        return output.about(found.mechanism, output.fields(found.bound) | {"sought": sought, "value": found.value})
+        return output.about(found.mechanism, output.fields(found.bound) | _value(sought, found))
     # To the safe side: more noise, but a lower rate.
     value = rounded_up(found.value, 9) if sought == "noise" else rounded_down(found.value, 9)
     where = f"at delta {arguments.delta:g}" if arguments.delta is not None else ""
     return f"{sought} = {value}\n{output.answer(found.mechanism, found.bound, where)}"
+
+
+def _value(sought: str, found: hush.Calibration) -> dict[str, object]:
+    """What was found, and a value past it that certainly misses the target."""
+    return {"sought": sought, "value": found.value, "fails_at": found.fails_at}
 
 
 def _given(arguments: Namespace) -> dict[str, Any]:

@@ -1,4 +1,4 @@
-"""`hush release`: one noisy statistic of a file, on all records or on a secret sample."""
+"""`hush release`: one noisy statistic of a file, or a table by group, on all records or on a secret sample."""
 
 from __future__ import annotations
 
@@ -8,12 +8,13 @@ from decimal import Decimal
 from typing import TYPE_CHECKING, Any
 
 import hush
-from hush.app import output, progress
+from hush.app import book_options, output, progress, table_options
 from hush.app.options import add_examples, add_json
 from hush.errors import InvalidParameter
 from hush.numerics.decimals import rounded_down
 
 if TYPE_CHECKING:
+    from hush.ledger.price import Price
     from hush.releases.target import Targeted
 
 NEEDS = {
@@ -40,12 +41,12 @@ data. Cells of a CSV file that are no number, and missing values, count as the l
 
 def add(parser: ArgumentParser) -> None:
     """The options."""
-    parser.add_argument("statistic", choices=tuple(NEEDS))
-    parser.add_argument("file", help="a .parquet or .csv file")
+    parser.add_argument("statistic", choices=(*NEEDS, "table"))
+    parser.add_argument("file", help="a .parquet or .csv file; of a table also a pattern or a folder")
     parser.add_argument("--column", help="the column, unless there is only one")
     parser.add_argument("--epsilon", type=float, required=True, help="what the release may give away in the end")
     parser.add_argument("--delta", type=float, default=0.0, help="0 (the default): pure, with Laplace noise")
-    parser.add_argument("--bounds", type=float, nargs=2, metavar=("LOW", "HIGH"), help="where numbers are clamped to")
+    parser.add_argument("--bounds", nargs="+", action="append", metavar="LOW HIGH", help="where numbers are clamped to")
     parser.add_argument("--sample", type=float, metavar="RATE", help="run on a secret Poisson sample of this rate")
     parser.add_argument("--p", type=float, help="which quantile, 0 to 1")
     parser.add_argument("--size", type=float, help="public number of records, for a mean")
@@ -55,24 +56,31 @@ def add(parser: ArgumentParser) -> None:
     parser.add_argument("--unit", metavar="COLUMN", help="protect all records that share a value of this column")
     parser.add_argument("--max-contributions", type=int, metavar="K", help="records kept of each unit")
     parser.add_argument("--confidence", type=float, default=0.95, help="of the intervals (0.95)")
+    book_options.add(parser)
     add_json(parser)
+    table_options.add(parser)
     add_examples(
         parser,
+        "hush release table 'data/*.parquet' --by region=N,S --mean income --count --bounds income 0 2000 --epsilon 1",
         "hush release median data.parquet --column income --bounds 0 2000 --epsilon 1 --sample 0.01",
         "hush release mean data.csv --column income --bounds 0 2000 --epsilon 1 --size 10000",
         "hush release quantile data.parquet --column age --p 0.9 --bounds 0 120 --epsilon 0.5",
         "hush release histogram data.csv --column answer --categories yes no --other --epsilon 1",
         "hush release sum data.parquet --column minutes --bounds 0 60 --epsilon 1 --unit user_id --max-contributions 5",
         "hush release mean data.parquet --column income --bounds 0 2000 --epsilon 1 --delta 1e-6",
-        more=ABOUT,
+        "hush release table data.csv --by region=N,S --count --epsilon 0.1 --ledger budget.db --dataset census --key k",
+        "hush release count data.csv --epsilon 0.1 --ledger budget.db --dataset census --dry-run",
+        more=ABOUT + table_options.ABOUT,
     )
 
 
 def run(arguments: Namespace) -> str:
     """The release, as text or JSON."""
+    if arguments.statistic == "table":
+        return table_options.run(arguments)
     from hush.releases.target import meeting
 
-    given = _given(arguments)
+    given, book = _given(arguments), book_options.book_of(arguments, "dry_run")
     scheme = None if arguments.sample is None else hush.Poisson(rate=arguments.sample)
     gaussian = arguments.delta > 0 and arguments.statistic not in ORDERED
     with progress.bar("reading") as show:
@@ -85,9 +93,20 @@ def run(arguments: Namespace) -> str:
             scheme=scheme,
             over=(0.01, 1e6) if gaussian else (1e-6, 500.0),
         )
+        if arguments.dry_run and book is not None:
+            return _cost(arguments, found, book_options.price_of(arguments, found.mechanism, book))
         runner = found.query if scheme is None else found.query.on(scheme)
-        release = runner.release(table, confidence=arguments.confidence)
+        account = book_options.account(arguments, book)
+        release = runner.release(table, confidence=arguments.confidence, ledger=account)
     return _json(arguments, found, release) if arguments.json else _text(arguments, found, release)
+
+
+def _cost(arguments: Namespace, found: Targeted, price: Price) -> str:
+    """What the release would cost each budget, in words or JSON."""
+    if arguments.json:
+        return output.about(found.mechanism, book_options.document(price))
+    lines = (f"  epsilon    {_spent(arguments, found)}", f"  mechanism  {found.mechanism}")
+    return "\n".join((str(price), *lines, "  nothing was drawn or spent"))
 
 
 def _table(arguments: Namespace, show: progress.Show) -> hush.releases.Table:
@@ -117,9 +136,22 @@ def _given(arguments: Namespace) -> dict[str, Any]:
     foreign = [f"--{option}" for option in given if option not in (*NEEDS[name], *MAY_HAVE.get(name, ()))]
     if foreign:
         raise InvalidParameter(f"hush release {name}", "its own options", without=foreign)
+    tables = [name for name in (*table_options.PLAIN, *table_options.ONLY) if getattr(arguments, name)]
+    if tables:
+        raise InvalidParameter(f"hush release {name}", "its own options: these are those of a table", without=tables)
     if "bounds" in given:
-        given["bounds"] = tuple(given["bounds"])
+        given["bounds"] = _bounds(name, given["bounds"][-1])
     return given
+
+
+def _bounds(statistic: str, words: list[str]) -> tuple[float, ...]:
+    try:
+        ends = tuple(float(word) for word in words)
+    except ValueError:
+        ends = ()
+    if len(ends) != 2:
+        raise InvalidParameter(f"hush release {statistic}", "--bounds LOW HIGH", bounds=words)
+    return ends
 
 
 def _typed(given: dict[str, Any], table: hush.releases.Table) -> dict[str, Any]:

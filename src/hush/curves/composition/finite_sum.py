@@ -8,18 +8,27 @@ from dataclasses import dataclass
 from functools import cached_property
 
 from hush.curves.composition.known_ends import below_the_mean, concentrated_log_delta, negligible, top_atom
-from hush.curves.composition.routes import FULL, QUICK, ContourRoute, DirectRoute, GridRoute, Parts, RenyiRoute, Route
+from hush.curves.composition.routes import (
+    FULL,
+    MANY_ATOMS,
+    MOST_DIRECT,
+    QUICK,
+    ContourRoute,
+    DirectRoute,
+    GridRoute,
+    LevelsRoute,
+    Parts,
+    RenyiRoute,
+    Route,
+)
 from hush.curves.interval import Interval, agreed_epsilon, agreed_log_delta, least_log_delta
 from hush.curves.pairs.pair import Laws
+from hush.numerics.engines.contour_line import QUICK_WORK
 from hush.numerics.engines.saddle import common_lattice
 from hush.numerics.work import attempt
 
 FEW = 16
 """Up to so many losses the grid is asked first."""
-MOST_DIRECT = 128
-"""Up to so many losses direct convolution may be asked."""
-MANY_ATOMS = 100
-"""A few losses that each have so many atoms, off any lattice, are a table: no line integral of theirs converges."""
 NEAR = 5e-5
 """The last resorts are not asked where the interval is already this narrow."""
 FARTHEST = 1e12
@@ -59,10 +68,13 @@ class FiniteSum:
     @cached_property
     def routes(self) -> tuple[Route, ...]:
         """The engines, in the order in which they are asked: the contour wants many losses, the grid few."""
-        contour = ContourRoute(self.laws)
+        contour, levels = ContourRoute(self.laws), LevelsRoute(self.laws)
         quick, full = GridRoute(self.parts, self.laws, QUICK), GridRoute(self.parts, self.laws, FULL)
         few = self.count <= FEW and not self.on_a_lattice
         first: tuple[Route, ...] = (quick, contour) if few else (contour, quick)
+        if levels.serves:
+            soon = ContourRoute(self.laws, QUICK_WORK)
+            first = (soon, levels, contour, quick)
         if few and all(len(law.losses) > MANY_ATOMS and not law.pieces for law, _ in self.laws):
             first = (quick,)
         last = (full, DirectRoute(self.parts)) if self.count <= MOST_DIRECT else (full,)
@@ -80,7 +92,7 @@ class FiniteSum:
             return low, self.log_delta(FARTHEST, tolerance)[1]
         low, high = self._asked_in_turn(
             (low, high),
-            lambda route: attempt(lambda: route.log_delta(epsilon, tolerance), NOTHING_KNOWN_OF_DELTA),
+            lambda route, _: attempt(lambda: route.log_delta(epsilon, tolerance), NOTHING_KNOWN_OF_DELTA),
             near=lambda low, high: high - low < NEAR,
             enough=lambda low, high: high - low <= tolerance,
         )
@@ -118,7 +130,9 @@ class FiniteSum:
             return agreed_epsilon(low, top)
         low, high = self._asked_in_turn(
             (low, top),
-            lambda route: attempt(lambda: route.epsilon(log_delta, tolerance, floor), NOTHING_KNOWN_OF_EPSILON),
+            lambda route, known: attempt(
+                lambda: route.epsilon(log_delta, tolerance, floor, known), NOTHING_KNOWN_OF_EPSILON
+            ),
             near=lambda low, high: high - low < NEAR * high < math.inf,
             enough=lambda low, high: high <= floor or enough(low, high),
         )
@@ -137,7 +151,7 @@ class FiniteSum:
     def _asked_in_turn(
         self,
         ends: Interval,
-        ask: Callable[[Route], Interval],
+        ask: Callable[[Route, Interval], Interval],
         *,
         near: Callable[[float, float], bool],
         enough: Callable[[float, float], bool],
@@ -147,7 +161,7 @@ class FiniteSum:
         for route in self.routes:
             if route.last_resort and near(low, high):
                 continue
-            a, b = ask(route)
+            a, b = ask(route, (low, high))
             low, high = max(low, a), min(high, b)
             if enough(low, high):
                 break

@@ -10,28 +10,23 @@ from functools import cached_property
 
 import numpy as np
 
-from hush.curves.composition.finite_sum import FARTHEST, FEW, NEAR, NOTHING_KNOWN_OF_DELTA, FiniteSum
+from hush.arrays import Array
+from hush.curves.composition.finite_sum import FARTHEST, FiniteSum
 from hush.curves.composition.known_ends import SUM_ROUNDING, largest_atom
-from hush.curves.composition.routes import ContourRoute, GridRoute, Parts, log_finite
+from hush.curves.composition.routes import Parts, log_finite
 from hush.curves.composition.sketch import Sketch
+from hush.curves.composition.summed_profile import summed_profile
+from hush.curves.composition.summed_tables import summed
 from hush.curves.composition.through_tables import TableProduct
-from hush.curves.interval import Interval, agreed_log_delta, exact, least_log_delta, written_up
+from hush.curves.interval import Interval, agreed_log_delta, beside_infinite, exact, least_log_delta, written_up
 from hush.curves.pairs.finite import CERTAIN_LOSS
 from hush.curves.pairs.normal import NormalPair
-from hush.curves.pairs.pair import Laws, Pair
+from hush.curves.pairs.pair import Pair
 from hush.curves.pairs.pointwise import Lowest
 from hush.curves.renyi.curve import ZERO, RenyiCurve
 from hush.numerics.rounding import UNIT
-from hush.numerics.work import attempt, part
+from hush.numerics.work import attempt
 
-QUICK_LINE = 0.03
-"""Share of the work that is left for one line integral of many: one that converges takes a tenth of that."""
-DEEP = -40.0
-"""Deltas below e^-40 need no digits in a profile that is compared with 1."""
-SMALL_LATTICE, LARGE_LATTICE = 1 << 16, 1 << 17
-"""Points of the lattices for a whole profile: of few losses, and of many for which the contour failed."""
-PROFILE_LOG_DELTAS = (-0.5, -3.0, -12.0, -26.0)
-"""One lattice is tilted for each of these: from delta near 1 to where a profile that is compared with 1 is 0."""
 MOST_WRITTEN = 1000
 """Powers of decimals get long: up to so many equal ones are multiplied as they were written."""
 INFINITE_ROUNDING = 64 * UNIT
@@ -70,22 +65,6 @@ class Product(Pair):
     def count(self) -> int:
         """How many pairs are composed."""
         return sum(n for _, n in self.parts)
-
-    @property
-    def laws(self) -> Laws:
-        return self._laws
-
-    @cached_property
-    def _laws(self) -> Laws:
-        return super().laws
-
-    @property
-    def analytic(self) -> bool:
-        return self._analytic
-
-    @cached_property
-    def _analytic(self) -> bool:
-        return super().analytic
 
     @cached_property
     def _finite(self) -> FiniteSum:
@@ -128,6 +107,12 @@ class Product(Pair):
             return self
         return Sketch(self.parts if self.analytic else self._tabled.above)
 
+    def enclosure(self) -> tuple[Pair, Pair]:
+        below = self._tabled.below
+        if not self.parts or below is None:
+            return super().enclosure()
+        return summed(below, 0), summed(self._tabled.above, 1)
+
     # -- questions -------------------------------------------------------------------------------------------
 
     def renyi(self, order: float) -> Interval:
@@ -154,9 +139,7 @@ class Product(Pair):
     def _with_infinite(self, epsilon: float, low: float, high: float) -> Interval:
         """Bounds for the whole from those of the finite part."""
         if self._log_finite < 0:
-            certain, slack = math.log(self.infinite), 4 * UNIT
-            low = min(float(np.logaddexp(certain, self._log_finite + low)) - slack, 0.0)
-            high = min(float(np.logaddexp(certain, self._log_finite + high)) + slack, 0.0)
+            low, high = (beside_infinite(self._log_finite, end, side) for side, end in enumerate((low, high)))
         floor = least_log_delta(epsilon)
         return (low, high) if floor <= low else agreed_log_delta(floor, high)
 
@@ -225,67 +208,38 @@ class Product(Pair):
 
     # -- the whole profile -----------------------------------------------------------------------------------
 
-    def profile(self) -> Callable[[float], Interval]:
-        """The profile for many epsilons at once: few losses, or where the contour fails, are put on a lattice once.
-
-        So are many, if they are atoms beside a certain loss: no line integral of theirs converges quickly.
-        """
-        if not self.analytic or self._finite.on_a_lattice:
+    def profile(self) -> Callable[[Array], tuple[Array, Array]]:
+        """From a few lines, and where these are not narrow from a few lattices too, all made once."""
+        if not self.parts or not self.analytic:
             return super().profile()
-        atoms = all(not law.pieces for law, _ in self.laws)
-        if self.count <= FEW or (self.infinite and atoms):
-            return self._on_lattices(SMALL_LATTICE)
-        if self.infinite:
-            return super().profile()
-        return self._on_lines()
+        finite = summed_profile(self.parts, self.laws)
+        certain, rest = self.infinite, math.exp(self._log_finite)
 
-    def _on_lines(self) -> Callable[[float], Interval]:
-        """The profile from one line integral per epsilon; from the first that fails, from lattices."""
-        lattices: list[Callable[[float], Interval]] = []
+        def ends(epsilons: Array) -> tuple[Array, Array]:
+            low, high = finite(epsilons)
+            floor = -np.expm1(np.minimum(epsilons - self._log_finite, 0.0)) * (1 - 4 * UNIT)
+            past = epsilons >= self.largest_loss
+            low, high = np.where(past, 0.0, np.maximum(low, floor)), np.where(past, 0.0, np.maximum(high, floor))
+            room = INFINITE_ROUNDING if certain else 0.0
+            return (certain + rest * low) * (1 - room), np.minimum((certain + rest * high) * (1 + room), 1.0)
 
-        def line(epsilon: float) -> Interval:
-            with part(QUICK_LINE):
-                return ContourRoute(self.laws).log_delta(epsilon, NEAR)
-
-        def bounds(epsilon: float) -> Interval:
-            if not lattices:
-                low, high = attempt(lambda: line(epsilon), NOTHING_KNOWN_OF_DELTA)
-                if high - low < 2 * NEAR or high < DEEP:
-                    return low, high
-                lattices.append(self._on_lattices(LARGE_LATTICE))
-            return lattices[0](epsilon)
-
-        return bounds
-
-    def _on_lattices(self, size: int) -> Callable[[float], Interval]:
-        """The profile from a few lattices, each at a tilt of its own."""
-        route = GridRoute(self.parts, self.laws)
-        brackets = [route.bracket(size, log_delta) for log_delta in PROFILE_LOG_DELTAS]
-
-        def bounds(epsilon: float) -> Interval:
-            if epsilon >= self.largest_loss:
-                return self._with_infinite(epsilon, -math.inf, -math.inf)
-            floor = least_log_delta(epsilon - self._log_finite)
-            ends = [bracket.log_delta(epsilon) for bracket in brackets]
-            high = max(min(high for _, high in ends), floor)
-            return self._with_infinite(epsilon, min(max(floor, *(low for low, _ in ends)), high), high)
-
-        return bounds
+        return ends
 
 
 def _merged(parts: Iterable[tuple[Pair, int]]) -> Parts:
     """The factors of the parts, equal ones once; all normals as one, whose squared distance is the sum of theirs."""
     counts: dict[Pair, int] = {}
     square = 0.0
-    for pair, times in parts:
-        for inner, n in pair.factors:
+    factors = [(inner, n * times) for pair, times in parts for inner, n in pair.factors]
+    for pair, times in factors:
+        for inner, n in pair.factors:  # those of a product may have factors themselves
             if inner.distance is not None:
                 square += n * times * inner.distance * inner.distance
             else:
                 counts[inner] = counts.get(inner, 0) + n * times
     if square > 0:
         counts[NormalPair.shifted(math.sqrt(square))] = 1
-    return tuple((pair, n) for pair, n in counts.items() if n > 0)
+    return tuple(pair.repeated(n) for pair, n in counts.items() if n > 0)
 
 
 def _rounded_up(loss: float) -> float:
@@ -295,5 +249,5 @@ def _rounded_up(loss: float) -> float:
 
 def aligned(choices: Sequence[tuple[Pair, ...]]) -> list[tuple[Pair, ...]]:
     """The first of each, the second of each, ..., as long as one has more; the last of the others stands in."""
-    longest = max(len(some) for some in choices) if all(choices) else 0
+    longest = max(len(some) for some in choices) if choices and all(choices) else 0
     return [tuple(some[min(k, len(some) - 1)] for some in choices) for k in range(longest)]

@@ -15,9 +15,13 @@ from hush.curves.interval import Interval
 from hush.curves.pairs.finite import FinitePair
 from hush.curves.pairs.pair import Laws, Pair
 from hush.numerics.engines import contour, direct, grid
-from hush.numerics.engines.loss_lattice import LossSource, TailFunction, Tails
+from hush.numerics.engines.contour_line import MOST_WORK
+from hush.numerics.engines.levels import level_bounds
+from hush.numerics.engines.levels.telescope import Mixtures
+from hush.numerics.engines.loss_source import LossSource, TailFunction, Tails
 from hush.numerics.engines.saddle import Orders, best_orders, markov_exponent
 from hush.numerics.roots import decreasing_root
+from hush.numerics.work import Exhausted, part
 
 SHARE_OF_DELTA, SHARE_OF_EPSILON = 1e-2, 1e-3
 """Shares of the tolerance for losses that a line leaves out. Their whole mass is charged, so any share is valid."""
@@ -35,8 +39,18 @@ LOWER_ORDERS = range(1, 40, 3)
 """Powers of 1/2 of the best order at which Markov's inequality is tried too, where a moment takes too much work."""
 DEEPEST = -690.0
 """Direct convolution cuts off tails of P-mass below e^-690 (G4, G5): smaller masses soon have no digits left."""
+MOST_COMPONENTS, MOST_OF_ONE, LEVELS_WORK = 60, 12, 0.6
+"""Levels are asked for up to so many normals in all parts, and in one of them, with this share of the work that is
+left: where they converge they take less than half of that."""
 QUICK, FULL = (1 << 13, 1 << 16), (1 << 18,)
 """Lattice sizes that the grid tries in turn, at first and at last."""
+
+MOST_DIRECT = 128
+"""Up to so many losses direct convolution may be asked."""
+MANY_ATOMS = 100
+"""More atoms off any lattice are a table: no line integral of theirs converges, and no grid can meet all of them."""
+HEAVY = 1e-2
+"""Atoms of a table that are heavier stay atoms on a grid. Either way is valid."""
 
 Parts = tuple[tuple[Pair, int], ...]
 """Pairs, each with the number of times that it is composed."""
@@ -61,8 +75,10 @@ class Route(Protocol):
         """Bounds on log delta(epsilon)."""
         ...
 
-    def epsilon(self, log_delta: float, tolerance: float, floor: float = 0.0) -> Interval:
-        """Bounds on epsilon at this delta; below the floor an upper bound will do."""
+    def epsilon(
+        self, log_delta: float, tolerance: float, floor: float = 0.0, known: Interval = (0.0, math.inf)
+    ) -> Interval:
+        """Bounds on epsilon at this delta, where some are known; below the floor an upper bound will do."""
         ...
 
 
@@ -71,9 +87,12 @@ class ContourRoute:
     """One line integral of the moments."""
 
     laws: Laws
+    most_work: float = MOST_WORK
     last_resort: ClassVar[bool] = False
 
     def log_delta(self, epsilon: float, tolerance: float) -> Interval:
+        if self.most_work < MOST_WORK:
+            return contour.log_delta_bounds(self.laws, epsilon, tolerance, most_work=self.most_work)
         low, high = contour.log_delta_bounds(self.laws, epsilon, tolerance)
         for _ in range(3):
             laws = self._without_tails(high + math.log(SHARE_OF_DELTA * tolerance))
@@ -83,7 +102,15 @@ class ContourRoute:
             low, high = max(low, a), min(high, b)
         return low, high
 
-    def epsilon(self, log_delta: float, tolerance: float, floor: float = 0.0) -> Interval:
+    def epsilon(
+        self,
+        log_delta: float,
+        tolerance: float,
+        floor: float = 0.0,
+        known: Interval = (0.0, math.inf),  # noqa: ARG002
+    ) -> Interval:
+        if self.most_work < MOST_WORK:
+            return contour.epsilon_bounds(self.laws, log_delta, tolerance, floor, most_work=self.most_work)
         low, high = contour.epsilon_bounds(self.laws, log_delta, tolerance, floor)
         if high <= floor or high - low <= tolerance * high < math.inf:
             return low, high
@@ -108,10 +135,58 @@ class ContourRoute:
 
 
 @dataclass(frozen=True)
-class GridRoute:
-    """Losses on a lattice, on ever finer ones until the tolerance is met or the lattice is full."""
+class LevelsRoute:
+    """Losses sorted by the largest, one line integral per level: for rare and large losses of normal mixtures."""
+
+    laws: Laws
+    last_resort: ClassVar[bool] = False
+
+    @cached_property
+    def _mixtures(self) -> Mixtures:
+        """The components of all parts; none where a part is no pair of normal mixtures with a rising loss."""
+        known = [(law.rising, n) for law, n in self.laws]
+        return [(*rising, n) for rising, n in known if rising] if all(rising for rising, _ in known) else []
+
+    @property
+    def serves(self) -> bool:
+        """Whether this engine can be asked."""
+        sizes = [len(above + below) for above, below, _ in self._mixtures]
+        return 0 < sum(sizes) <= MOST_COMPONENTS and max(sizes) <= MOST_OF_ONE
+
+    def log_delta(self, epsilon: float, tolerance: float) -> Interval:
+        if not self.serves or epsilon < 0:
+            raise Exhausted
+        with part(LEVELS_WORK):
+            return level_bounds.log_delta_bounds(self._mixtures, epsilon, tolerance)
+
+    def epsilon(
+        self,
+        log_delta: float,
+        tolerance: float,
+        floor: float = 0.0,  # noqa: ARG002
+        known: Interval = (0.0, math.inf),
+    ) -> Interval:
+        if not self.serves:
+            raise Exhausted
+        with part(LEVELS_WORK):
+            return level_bounds.epsilon_bounds(self._mixtures, log_delta, tolerance, known)
+
+
+@dataclass(frozen=True)
+class LatticeRoute:
+    """A route that puts the losses of its parts on a lattice."""
 
     parts: Parts
+
+    @cached_property
+    def _sources(self) -> list[LossSource]:
+        return [loss_source(pair, n) for pair, n in self.parts]
+
+
+@dataclass(frozen=True)
+class GridRoute(LatticeRoute):
+    """Losses on a lattice, on ever finer ones until the tolerance is met or the lattice is full."""
+
     laws: Laws
     sizes: tuple[int, ...] = QUICK + FULL
     last_resort: ClassVar[bool] = False
@@ -128,7 +203,13 @@ class GridRoute:
                 break
         return low, high
 
-    def epsilon(self, log_delta: float, tolerance: float, floor: float = 0.0) -> Interval:  # noqa: ARG002
+    def epsilon(
+        self,
+        log_delta: float,
+        tolerance: float,
+        floor: float = 0.0,  # noqa: ARG002
+        known: Interval = (0.0, math.inf),  # noqa: ARG002
+    ) -> Interval:
         orders, best = best_orders(self.laws, log_delta=log_delta)
         tilt = float(orders.c[best])
         limit = max(float(orders.objective(None, log_delta)[best]), LEAST_GUESS)
@@ -143,21 +224,16 @@ class GridRoute:
                 break
         return low, high
 
-    def bracket(self, size: int, log_delta: float) -> grid.Bracket:
+    def bracket(self, size: int, log_delta: float) -> grid.Bracket[grid.Composed]:
         """Lattice laws from both sides that serve near this delta."""
         orders, best = best_orders(self.laws, log_delta=log_delta)
         return grid.bracket(self._sources, size, float(orders.c[best]), log_delta - WINDOW)
 
-    @cached_property
-    def _sources(self) -> list[LossSource]:
-        return [loss_source(pair, n) for pair, n in self.parts]
-
 
 @dataclass(frozen=True)
-class DirectRoute:
+class DirectRoute(LatticeRoute):
     """Few losses on a lattice, convolved term by term: for tails that no tilt can follow."""
 
-    parts: Parts
     last_resort: ClassVar[bool] = True
 
     @property
@@ -175,7 +251,13 @@ class DirectRoute:
                 break
         return low, high
 
-    def epsilon(self, log_delta: float, tolerance: float, floor: float = 0.0) -> Interval:  # noqa: ARG002
+    def epsilon(
+        self,
+        log_delta: float,
+        tolerance: float,
+        floor: float = 0.0,  # noqa: ARG002
+        known: Interval = (0.0, math.inf),  # noqa: ARG002
+    ) -> Interval:
         low, high = 0.0, math.inf
         for size in self.sizes:
             for _ in range(8):
@@ -194,10 +276,6 @@ class DirectRoute:
         high = min(_root(lambda e: found.upper.log_delta(e, 1) - log_delta, limit, width), ceiling)
         return _root_below(lambda e: found.lower.log_delta(e, -1) - log_delta, high, 1e-3 * high, width), high
 
-    @cached_property
-    def _sources(self) -> list[LossSource]:
-        return [loss_source(pair, n) for pair, n in self.parts]
-
 
 @dataclass(frozen=True)
 class RenyiRoute:
@@ -210,7 +288,13 @@ class RenyiRoute:
         orders, best = best_orders(self.laws, epsilon=epsilon)
         return -math.inf, min(0.0, *(self._exponent(c) - c * epsilon for c in self._near(orders, best)))
 
-    def epsilon(self, log_delta: float, tolerance: float, floor: float = 0.0) -> Interval:  # noqa: ARG002
+    def epsilon(
+        self,
+        log_delta: float,
+        tolerance: float,  # noqa: ARG002
+        floor: float = 0.0,  # noqa: ARG002
+        known: Interval = (0.0, math.inf),  # noqa: ARG002
+    ) -> Interval:
         orders, best = best_orders(self.laws, log_delta=log_delta)
         return 0.0, max(min((self._exponent(c) - log_delta) / c for c in self._near(orders, best)), 0.0)
 
@@ -226,8 +310,12 @@ class RenyiRoute:
 def loss_source(pair: Pair, times: int) -> LossSource:
     """The loss given that it is finite, with its atoms apart."""
     law = pair.law()
-    if not law.pieces:
+    if not law.pieces and (law.lattice or len(law.losses) <= MANY_ATOMS):
         return LossSource(None, law.losses, law.masses, times, law.lattice)
+    if not law.pieces:  # a table: its light atoms are contracted like a density, not rounded down one by one
+        heavy = law.masses > HEAVY
+        light = FinitePair(law.losses[~heavy], law.masses[~heavy])
+        return LossSource(light.tails, law.losses[heavy], law.masses[heavy], times)
     whole = _finite_tails(pair) if pair.infinite else pair.tails
     if not len(law.losses):
         return LossSource(whole, law.losses, law.masses, times)

@@ -13,10 +13,11 @@ import numpy as np
 from hush.arrays import Array
 from hush.curves.interval import Interval
 from hush.curves.pairs.pair import Pair
+from hush.curves.pairs.share import Share
 from hush.curves.renyi.curve import RenyiCurve
 from hush.curves.renyi.families import finite
 from hush.errors import InvalidParameter
-from hush.numerics.engines.loss_lattice import Tails
+from hush.numerics.engines.loss_source import Tails
 from hush.numerics.laws.atoms import joined, lattice_of, law_of_atoms, log_q_masses, merged
 from hush.numerics.laws.law import Law
 from hush.numerics.rounding import UNIT
@@ -65,7 +66,7 @@ class FinitePair(Pair):
         return *masses, self.blur, self.cut
 
     def __eq__(self, other: object) -> bool:
-        return isinstance(other, FinitePair) and self.key == other.key
+        return type(other) is type(self) and isinstance(other, FinitePair) and self.key == other.key
 
     def __hash__(self) -> int:
         return hash(self.key)
@@ -150,6 +151,22 @@ class FinitePair(Pair):
         # relative errors of the losses grow by at most 1 + loss: the mixed one may be like the exponential of it
         blur = BLUR + self.blur * (1 + float(np.abs(self.losses).max(initial=0.0)))
         return self.ordered(losses, mass, rate * self.at_infinity, 0.0, blur, self.cut)
+
+    def shared(self, share: Share) -> FinitePair:
+        p, q = self.mass, self.q_mass
+        losses, mass = share.losses(self.losses), share.above * p + share.above_rest * q
+        top, bottom = 0.0, 0.0
+        for p_end, q_end in ((self.at_infinity, 0.0), (0.0, self.at_minus_infinity)):
+            above = share.above * p_end + share.above_rest * q_end
+            below = share.below * p_end + share.below_rest * q_end
+            if above > 0 and below > 0:
+                losses, mass = np.append(losses, math.log(above) - math.log(below)), np.append(mass, above)
+            elif above > 0:
+                top += above
+            else:
+                bottom += below
+        blur = BLUR + self.blur * (1 + float(np.abs(self.losses).max(initial=0.0)))
+        return self.ordered(losses, mass, top, bottom, blur, self.cut)
 
     def mix_both(self, rate: float) -> Pair:
         """The upper half of the mix, its mirror, and what is left at loss 0."""
@@ -256,6 +273,10 @@ class FinitePair(Pair):
             ends.append(math.log(value) + side * min(8 * rounding, 1.0))
         high = min(ends[1], 0.0)
         return min(ends[0], high), high
+
+    @property
+    def kinks(self) -> Array:
+        return np.unique(self.losses)
 
     @property
     def max_loss(self) -> float:

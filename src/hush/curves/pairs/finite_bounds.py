@@ -37,7 +37,11 @@ def below(losses: Array, low: Array, high: Array, lattice: float) -> FinitePair:
         bend = gap / (1 / rise + 1 / fall)
     bend[0], bend[-1] = low[1], low[-2]
     depth = np.maximum(np.append(np.nan_to_num(bend), 0.0), np.append(0.0, np.nan_to_num(bend)))
-    values = np.maximum(low * (1 - SLACK) - depth * (1 + SLACK), 0.0)
+    values = low * (1 - SLACK) - depth * (1 + SLACK)
+    # no value can be lowered below 0: where it would have to be, the cells on both sides of it are 0 at both their ends
+    short = values < 0
+    near = short | np.append(short[1:], False) | np.append(False, short[:-1])
+    values = np.where(near, 0.0, values)
     values[0] = values[-1] = 0.0
     return _joined(losses, values, lattice)
 

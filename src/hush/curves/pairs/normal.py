@@ -16,14 +16,14 @@ from hush.curves.pairs.pair import Pair
 from hush.curves.pairs.share import Share, folded_log_delta
 from hush.curves.renyi.curve import RenyiCurve
 from hush.curves.renyi.pearson_vajda import log_absolute_normal
-from hush.numerics.engines.loss_lattice import Tails
+from hush.numerics.engines.loss_source import Tails
 from hush.numerics.laws.half_normals import HalfNormals
 from hush.numerics.laws.law import Law
 from hush.numerics.laws.normals import Normals
 from hush.numerics.roots import decreasing_root
 from hush.numerics.rounding import UNIT
 from hush.numerics.special.gaussian_profile import gaussian_log_delta
-from hush.numerics.work import CALL, room, spend
+from hush.numerics.work import room, spend
 
 Mixture = tuple[tuple[float, float], ...]
 """(shift in standard deviations, weight), shifts increasing."""
@@ -37,6 +37,11 @@ FIRST_REACH, LAST_REACH = 64.0, 1e6
 """Where the search for the place of a loss begins, and where it ends: past it the tails are beyond floats."""
 WIDEST = 1e4
 """Places of many losses are sought within so many deviations."""
+PLACES = 2000
+"""Places of the table from which Newton's method starts."""
+MOST_GAP, FLATTEST = 1e6, 1e-100
+"""A larger gap, or a flatter loss, would leave the floats in Newton's step; it leaves the ends anyway, and they are
+halved instead."""
 HALVINGS = 70
 """From 1e4 deviations to neighbouring floats."""
 LEAST_GAP = 1e-15
@@ -233,14 +238,36 @@ class NormalPair(Pair):
         return p_up, q_up, p_down, q_down
 
     def _thresholds(self, losses: Array, side: float) -> Array:
-        """Where the loss, as a rising function of side * x, crosses each value, by halving."""
-        spend(HALVINGS * (CALL + 4 * len(losses) * len(self.above + self.below)))  # each halving is a step of its own
+        """Where the loss, as a rising function of side * x, crosses each value: Newton's method between two ends."""
         low, high = np.full(len(losses), -WIDEST), np.full(len(losses), WIDEST)
+        x = self._first_thresholds(losses, side)
         for _ in range(HALVINGS):
-            middle = (low + high) / 2
-            beyond = self._piece.loss(side * middle) > losses
-            low, high = np.where(beyond, low, middle), np.where(beyond, middle, high)
-        return (low + high) / 2
+            spend(8 * len(losses) * len(self.above + self.below))
+            gap = self._piece.loss(side * x) - losses
+            low, high = np.where(gap > 0, low, x), np.where(gap > 0, x, high)
+            slope = side * self._piece.loss_slopes(side * x)[0]
+            move = np.clip(gap, -MOST_GAP, MOST_GAP) / np.maximum(slope, FLATTEST)
+            inside = (low < x - move) & (x - move < high)
+            moved = np.where(inside, x - move, (low + high) / 2)
+            still = np.abs(moved - x) <= 4 * UNIT * np.maximum(np.abs(x), 1.0)
+            x = moved
+            if still.all():
+                break
+        return x
+
+    def _first_thresholds(self, losses: Array, side: float) -> Array:
+        """About where the loss crosses each value, from a table."""
+        places, table = self._places
+        order = np.argsort(table, kind="stable")
+        return np.interp(losses, table[order], side * places[order])
+
+    @cached_property
+    def _places(self) -> tuple[Array, Array]:
+        """Places over all shifts and 40 deviations to either side, and the losses there."""
+        shifts = [a for a, _ in self.above + self.below]
+        places = np.linspace(min(shifts) - NEAR, max(shifts) + NEAR, PLACES)
+        spend(8 * PLACES * len(shifts))
+        return places, self._piece.loss(places)
 
     @cached_property
     def _table(self) -> FinitePair:

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import math
 from abc import ABC, abstractmethod
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from fractions import Fraction
 from functools import cached_property
@@ -16,17 +16,18 @@ from functools import cached_property
 import numpy as np
 
 from hush.arrays import Array
-from hush.curves.interval import Interval, written_up
+from hush.curves.interval import Interval, known, written_up
 from hush.curves.pairs.delta_to_epsilon import invert
 from hush.curves.pairs.profile_law import ProfileLaw
 from hush.curves.pairs.share import FAR, Share, folded_log_delta
 from hush.curves.renyi.curve import RenyiCurve
 from hush.curves.renyi.from_law import law_to_renyi
 from hush.errors import NotCovered
-from hush.numerics.engines.loss_lattice import Tails
+from hush.numerics.engines.loss_source import Tails
 from hush.numerics.laws.atoms import sampled
 from hush.numerics.laws.law import Law
 from hush.numerics.rounding import UNIT
+from hush.numerics.work import Exhausted, attempt
 
 CUT_OFF = 1e-270
 """Lower bounds on deltas below this are not taken from pairs whose table was cut."""
@@ -36,8 +37,12 @@ Certificates = tuple[tuple[str, Callable[[], Interval]], ...]
 """Bounds on one epsilon by name, each made when it is asked for."""
 GROWTH_ROUNDING = 1e-14
 """Relative rounding error of log(1 + rate (e^epsilon - 1)): four elementary functions of a few units each."""
+PAST_INFINITE = (1e-6, 1e-3, 0.1, 1.0)
+"""Relative distances past the infinite mass at which a table of a profile may end; any of them is valid."""
 LEAST_DELTA = 1e-13
 """Points of a profile reach to this delta: what lies beyond them is level, which costs so much at the most."""
+PROFILE_TOLERANCE = 1e-9
+"""Relative width of delta that is sought for a whole profile."""
 PLACES = np.concatenate([np.linspace(0, 1.1, 150), np.geomspace(1e-4, 0.1, 30)])
 """Points of a profile on either side of 0, in units of the epsilon at that delta: past it too, and dense near 0."""
 
@@ -88,6 +93,10 @@ class Pair(ABC):
         """((1 - rate) Q + rate P, Q): what is left of the pair when the record takes part with this probability."""
         return Mixed(self, Share().mix(rate))
 
+    def shared(self, share: Share) -> Pair:
+        """Shares of its two sides: all that mixing and swapping can make of it."""
+        return Mixed(self, share)
+
     def mix_both(self, rate: float) -> Pair:
         """The profile of mix(rate) for epsilon >= 0 and its own mirror below: samples of a fixed size, replace-one."""
         return self if rate == 1 else Folded(self, rate)
@@ -102,12 +111,16 @@ class Pair(ABC):
         """Independent pairs, each with how often it occurs, whose product this is; itself where it is no product."""
         return ((self, 1),)
 
-    @property
+    def repeated(self, times: int) -> tuple[Pair, int]:
+        """What stands for so many of it in a composition, and how often; itself, unless together they reveal less."""
+        return self, times
+
+    @cached_property
     def laws(self) -> Laws:
         """The laws of the factors; NotCovered where one has none."""
         return tuple((pair.law(), n) for pair, n in self.factors)
 
-    @property
+    @cached_property
     def analytic(self) -> bool:
         """Whether every factor has an analytic law, and there is one."""
         try:
@@ -149,9 +162,13 @@ class Pair(ABC):
         sketch, mirror = self.sketched(), self.swap().sketched()
         reaches = []
         for side in (sketch, mirror):
-            log_delta = math.log(max(LEAST_DELTA, side.infinite * (1 + 1e-6)))  # just past what is infinite
-            reaches.append(max(side.epsilon(log_delta, 1e-3)[1], 1e-9))
+            # just past what is infinite, as near as the sketch can tell it from that
+            deltas = (max(LEAST_DELTA, side.infinite * (1 + past)) for past in PAST_INFINITE)
+            found = (side.epsilon(math.log(delta), 1e-3)[1] for delta in deltas if delta < 1)
+            reaches.append(max(next(filter(math.isfinite, found), math.inf), 1e-9))
         if not all(math.isfinite(reach) for reach in reaches):
+            if max(sketch.infinite, mirror.infinite) < 1:  # then it took too much work to find where it is finite
+                raise Exhausted
             raise NotCovered("a table of this profile needs a finite epsilon at some delta below 1")
         epsilons = np.unique(np.concatenate([reaches[0] * PLACES, -reaches[1] * PLACES]))
         deltas = sampled(lambda e: math.exp(sketch.log_delta(e, 1e-4)[1]), epsilons)
@@ -190,9 +207,19 @@ class Pair(ABC):
             f"|chi|^j of {type(self).__name__}: known for plain Gaussian and Laplace noise and finite pairs"
         )
 
-    def profile(self) -> Callable[[float], Interval]:
-        """epsilon -> bounds on log delta, made for many questions."""
-        return lambda epsilon: self.log_delta(epsilon, 1e-6)
+    def profile(self) -> Callable[[Array], tuple[Array, Array]]:
+        """epsilons -> bounds on delta at each of them, made for many questions; not for deltas far below rounding."""
+
+        def ends(epsilons: Array) -> tuple[Array, Array]:
+            asks = [(lambda e=epsilon: self.log_delta(e, PROFILE_TOLERANCE)) for epsilon in epsilons.tolist()]
+            return deltas_of([known(attempt(ask, (-math.inf, 0.0))) for ask in asks])
+
+        return ends
+
+    @property
+    def kinks(self) -> Array:
+        """Epsilons between which the profile is a line in e^epsilon; none where it is smooth or they are not known."""
+        return np.empty(0)
 
     @property
     def max_loss(self) -> float:
@@ -204,15 +231,21 @@ class Pair(ABC):
 
 
 @dataclass(frozen=True)
-class Mixed(Pair):
-    """A mix of a pair whose loss has no analytic law: one sample of a whole composition."""
+class FromBase(Pair):
+    """A pair that sampling makes of another one, its base."""
 
     base: Pair
-    share: Share
 
     @property
     def cut(self) -> bool:
         return self.base.cut
+
+
+@dataclass(frozen=True)
+class Mixed(FromBase):
+    """A mix of a pair whose loss has no analytic law: one sample of a whole composition."""
+
+    share: Share
 
     @property
     def infinite(self) -> float:
@@ -253,20 +286,25 @@ class Mixed(Pair):
     def sketched(self) -> Pair:
         return Mixed(self.base.sketched(), self.share)
 
+    def enclosure(self) -> tuple[Pair, Pair]:
+        """Mixing and swapping keep the order of pairs.
+
+        Tables may miss a little of P's mass (below) or have a little more (above). So the base is turned round, if
+        need be, until more of its P makes more of P: where P' has the larger share of it.
+        """
+        upright = self.share.above > self.share.below
+        base, share = (self.base, self.share) if upright else (self.base.swap(), self.share.of_swapped())
+        return _with_laws(*(pair.shared(share) for pair in base.enclosure()))
+
     def renyi(self, order: float) -> Interval:
         return 0.0, ProfileLaw.of(*self.profile_points()).renyi(order)
 
 
 @dataclass(frozen=True)
-class Folded(Pair):
+class Folded(FromBase):
     """Any pair, mixed, and the same in both directions: a sample of a fixed size. It is composed through a table."""
 
-    base: Pair
     rate: float
-
-    @property
-    def cut(self) -> bool:
-        return self.base.cut
 
     @property
     def infinite(self) -> float:
@@ -285,6 +323,9 @@ class Folded(Pair):
     def sketched(self) -> Pair:
         return Folded(self.base.sketched(), self.rate)
 
+    def enclosure(self) -> tuple[Pair, Pair]:
+        return _with_laws(*(pair.mix_both(self.rate) for pair in self.base.enclosure()))
+
     @property
     def max_loss(self) -> float:
         top = max(self.base.max_loss, 0.0)
@@ -298,6 +339,21 @@ class Folded(Pair):
     @cached_property
     def _law(self) -> ProfileLaw:
         return ProfileLaw.of(*self.profile_points())
+
+
+def deltas_of(log_ends: Sequence[Interval]) -> tuple[Array, Array]:
+    """Bounds on delta from bounds on its logarithm, with room for the rounding of the exponential."""
+    low, high = np.array(log_ends).reshape(-1, 2).T
+    rounding = 4 * UNIT * (1 + np.minimum(np.abs(low), FAR)), 4 * UNIT * (1 + np.minimum(np.abs(high), FAR))
+    above = np.where(high > -math.inf, np.maximum(np.exp(high) * (1 + rounding[1]), math.ulp(0.0)), 0.0)
+    return np.exp(low) * (1 - rounding[0]), np.where(high < 0, above, 1.0)
+
+
+def _with_laws(below: Pair, above: Pair) -> tuple[Pair, Pair]:
+    """Both pairs, if they have a law."""
+    if not (below.analytic and above.analytic):
+        raise NotCovered("tables on either side of this pair")
+    return below, above
 
 
 def log1p_times_expm1(rate: float, epsilon: float) -> float:

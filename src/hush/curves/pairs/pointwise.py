@@ -13,9 +13,14 @@ from hush.arrays import Array
 from hush.curves.interval import Interval, known
 from hush.curves.pairs.pair import Pair
 from hush.curves.renyi.curve import RenyiCurve
-from hush.numerics.engines.loss_lattice import Tails
+from hush.numerics.engines.loss_source import Tails
 from hush.numerics.laws.law import Law
-from hush.numerics.work import attempt
+from hush.numerics.work import attempt, part
+
+EACH = 0.4
+"""Share of the work that is left for each of several pairs; the last one has all of it."""
+NEAR = 5e-5
+"""Other pairs are not asked where the interval of the first ones is already this narrow."""
 
 
 @dataclass(frozen=True)
@@ -46,11 +51,11 @@ class Several(Pair):
         return self.of(part.sketched() for part in self.parts)
 
     def log_delta(self, epsilon: float, tolerance: float = 1e-7) -> Interval:
-        asks = [(lambda part=part: part.log_delta(epsilon, tolerance)) for part in self.parts]
+        asks = [(lambda pair=pair: pair.log_delta(epsilon, tolerance)) for pair in self.parts]
         return self._chosen([attempt(ask, (-math.inf, 0.0)) for ask in asks])
 
     def epsilon(self, log_delta: float, tolerance: float = 1e-7, floor: float = 0.0) -> Interval:
-        asks = [(lambda part=part: part.epsilon(log_delta, tolerance, floor)) for part in self.parts]
+        asks = [(lambda pair=pair: pair.epsilon(log_delta, tolerance, floor)) for pair in self.parts]
         return self._chosen([attempt(ask, (0.0, math.inf)) for ask in asks])
 
     def renyi(self, order: float) -> Interval:
@@ -59,7 +64,7 @@ class Several(Pair):
 
 @dataclass(frozen=True)
 class Lowest(Several):
-    """Pairs that each dominate the same mechanism.
+    """Pairs that each dominate the same mechanism, and each of them the one before it: more and more is cut off.
 
     Upper ends are the least of the parts; lower ends are that of the first, which cuts nothing off.
     """
@@ -68,6 +73,32 @@ class Lowest(Several):
     def _chosen(ends: list[Interval]) -> Interval:
         high = min(high for _, high in ends)
         return min(ends[0][0], high), high
+
+    def log_delta(self, epsilon: float, tolerance: float = 1e-7) -> Interval:
+        near = max(tolerance, NEAR)
+        return self._in_turn(
+            (-math.inf, 0.0), lambda pair: pair.log_delta(epsilon, tolerance), lambda low, high: high - low <= near
+        )
+
+    def epsilon(self, log_delta: float, tolerance: float = 1e-7, floor: float = 0.0) -> Interval:
+        near = max(tolerance, NEAR)
+        return self._in_turn(
+            (0.0, math.inf),
+            lambda pair: pair.epsilon(log_delta, tolerance, floor),
+            lambda low, high: high <= floor or high - low <= near * high < math.inf,
+        )
+
+    def _in_turn(
+        self, unknown: Interval, ask: Callable[[Pair], Interval], enough: Callable[[float, float], bool]
+    ) -> Interval:
+        """One part after the other, until no other can say more: the first one's lower end holds for all of them."""
+        ends: list[Interval] = []
+        for k, pair in enumerate(self.parts):
+            with part(max(EACH, 1 / (len(self.parts) - k))):
+                ends.append(attempt(lambda pair=pair: ask(pair), unknown))
+            if enough(*self._chosen(ends)):
+                break
+        return self._chosen(ends)
 
     @property
     def alternatives(self) -> tuple[Pair, ...]:
@@ -87,9 +118,15 @@ class Lowest(Several):
     def mix_both(self, rate: float) -> Pair:
         return Lowest.of(part.mix_both(rate) for part in self.parts)
 
-    def profile(self) -> Callable[[float], Interval]:
+    def profile(self) -> Callable[[Array], tuple[Array, Array]]:
         profiles = [part.profile() for part in self.parts]
-        return lambda epsilon: self._chosen([profile(epsilon) for profile in profiles])
+
+        def ends(epsilons: Array) -> tuple[Array, Array]:
+            found = [profile(epsilons) for profile in profiles]
+            high = np.min([high for _, high in found], axis=0)
+            return np.minimum(found[0][0], high), high
+
+        return ends
 
     def law(self) -> Law:
         return self.parts[0].law()

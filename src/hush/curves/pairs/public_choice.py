@@ -12,7 +12,7 @@ from hush.arrays import Array
 from hush.curves.interval import Interval, known
 from hush.curves.pairs.delta_to_epsilon import invert
 from hush.curves.pairs.pair import Pair
-from hush.numerics.engines.loss_lattice import Tails
+from hush.numerics.engines.loss_source import Tails
 from hush.numerics.laws.law import Law
 from hush.numerics.laws.weighted import Weighted
 from hush.numerics.rounding import UNIT

@@ -14,7 +14,7 @@ from hush.curves.pairs.share import Share
 from hush.curves.renyi.curve import RenyiCurve
 from hush.curves.renyi.families import laplace
 from hush.curves.renyi.pearson_vajda import log_absolute_segment
-from hush.numerics.engines.loss_lattice import Tails
+from hush.numerics.engines.loss_source import Tails
 from hush.numerics.laws.exponentials import Exponentials
 from hush.numerics.laws.law import Law
 from hush.numerics.rounding import UNIT

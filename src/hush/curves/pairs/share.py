@@ -10,14 +10,12 @@ import numpy as np
 
 from hush.arrays import Array
 from hush.curves.interval import Interval, exact
-from hush.numerics.engines.loss_lattice import Tails
+from hush.numerics.engines.loss_source import Tails
 from hush.numerics.rounding import LARGEST_EXPONENT, UNIT
 from hush.numerics.work import spend
 
 FAR = 600.0
 """Past this epsilon e^epsilon - 1 is e^epsilon to the last digit, and still a float: logarithms are added instead."""
-ALMOST_NOTHING = -1 + 1e-15
-"""The least ratio whose logarithm is taken: smaller ones are below every loss, and are marked as such."""
 
 
 class Base(Protocol):
@@ -57,6 +55,10 @@ class Share:
 
     def swap(self) -> Share:
         return Share(self.below, self.above, self.below_rest, self.above_rest)
+
+    def of_swapped(self) -> Share:
+        """The same two sides as shares of (Q, P)."""
+        return Share(self.above_rest, self.below_rest, self.above, self.below)
 
     def log_delta(self, epsilon: float, base: Base, tolerance: float) -> Interval:
         """Profile of the mixed pair from that of the base (Balle, Barthe, Gaboardi 2018, Thm 2 and both its mirrors).
@@ -109,17 +111,30 @@ class Share:
         """above - below, from whichever of the two forms keeps its digits."""
         return self.above - self.below if self.above + self.below < 1 else self.below_rest - self.above_rest
 
+    def losses(self, losses: Array) -> Array:
+        """The mixed losses of these losses of the base: log(1 + (A - B)(e^l - 1)/(1 + B (e^l - 1)))."""
+        growth = np.expm1(np.minimum(losses, FAR))
+        mixed = np.log1p(self._excess * growth / (self.below_rest + self.below * np.exp(np.minimum(losses, FAR))))
+        if self.below == 0 and self.above > 0:
+            mixed = np.where(losses > FAR, losses + math.log(self.above), mixed)
+        return mixed
+
     def inverse_loss(self, losses: Array) -> tuple[Array, Array, Array]:
         """Base loss at which the mixed loss is l, for increasing shares (A > B); and where l is below or above all."""
         growth = np.expm1(np.minimum(losses, LARGEST_EXPONENT))
         top = self._excess - self.below * growth
-        low = self._excess + growth * self.below_rest
+        # (1-B) e^l - (1-A): where A = 1 this is above 0 for every loss, however far below 0
+        low = self.below_rest * np.exp(np.clip(losses, -FAR, LARGEST_EXPONENT)) - self.above_rest
         under, over = low <= 0, top <= 0
         inside = ~(under | over)
-        ratio = np.where(inside, growth / np.where(inside, top, 1.0), 0.0)
-        base = np.log1p(np.maximum(ratio, ALMOST_NOTHING))
+        top, low = np.where(inside, top, 1.0), np.where(inside, low, 1.0)
+        # e^base = 1 + growth/top = low/top, of which each form keeps its digits on one side
+        ratio = np.where(inside, growth / top, 0.0)
+        base = np.where(ratio < -0.5, np.log(low) - np.log(top), np.log1p(np.maximum(ratio, -0.5)))
         if self.below == 0:
             base = np.where(losses > FAR, losses - math.log(self.above), base)
+        if self.above_rest == 0:
+            base = np.where(losses < -FAR, losses + math.log(self.below_rest) - np.log(top), base)
         return base, under, over
 
     def tails(self, losses: Array, base: Base) -> Tails:

@@ -25,6 +25,7 @@ def least_slope(curve: Callable[[Array], Array], slope: float, omega: float) -> 
     first, top = (float(curve(np.array([order]))[0]) for order in (1.0, math.inf))
     if omega == math.inf and top == math.inf:
         return slope
+    # below omega by a few roundings; past order 1e6 the max divergence over the order serves, which is `tail`
     last = omega * (1 - 1e-15) - 1 if omega < math.inf else 1e6
     c = np.concatenate([[0.0], np.geomspace(min(1e-7, last / 2), last, 120)])
     moments = _moments(curve, c)
@@ -32,6 +33,7 @@ def least_slope(curve: Callable[[Array], Array], slope: float, omega: float) -> 
         bounds = _chord_ratios(c, moments)
         with np.errstate(invalid="ignore", divide="ignore"):
             reached = max(float(np.nanmax(moments[1:] / (c[1:] * (c[1:] + 1)))), first)
+        # cells below 1e-13 are not halved: there 1 + c has no digits of c left, and the chord stands as it is
         wide = np.flatnonzero((bounds > reached * (1 + TOLERANCE)) & (c[1:] > 1e-13))
         if not len(wide) or not math.isfinite(reached) or len(c) + len(wide) > MOST:
             break

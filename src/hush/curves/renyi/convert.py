@@ -10,7 +10,7 @@ import numpy as np
 
 from hush.arrays import Array
 from hush.errors import InvalidParameter
-from hush.numerics.rounding import UNIT
+from hush.numerics.rounding import LARGEST_EXPONENT, UNIT
 
 Number = TypeVar("Number", float, Array)
 """A float, or an array of floats for many orders at once."""
@@ -77,17 +77,18 @@ def renyi_to_tradeoff(order: Number, divergence: Number, rate: float) -> Number:
     orders, divergences = np.asarray(order, dtype=float), np.asarray(divergence, dtype=float)
     if rate >= 1:
         return plain(np.zeros(orders.shape))
-    limit = -np.expm1(np.minimum(divergences, 700.0) + math.log(rate) if rate > 0 else np.full(orders.shape, -math.inf))
-    limit = np.maximum(np.maximum(limit, (1 - rate) * np.exp(-divergences)), 0.0) * (1 - 8 * UNIT)
-    finite = np.where(np.isinf(orders), 2.0, orders)
     if rate == 0:
         return plain(np.where(np.isfinite(divergences), 1.0, 0.0))
-    allowed = (finite - 1) * divergences
     log_rate, log_other = math.log(rate), math.log1p(-rate)
+    # e^divergence rate, cut at e^700: past 1 the limit is below 0 anyway, and 0 is taken
+    limit = -np.expm1(np.minimum(divergences + log_rate, LARGEST_EXPONENT))
+    limit = np.maximum(np.maximum(limit, (1 - rate) * np.exp(-divergences)), 0.0) * (1 - 8 * UNIT)
+    finite = np.where(np.isinf(orders), 2.0, orders)
+    allowed = (finite - 1) * divergences
     # low: the least false negative rate is at least this; halving in it keeps the digits of small ones
     low, high = np.zeros(orders.shape), np.full(orders.shape, 1 - rate)
     for _ in range(80):
-        middle = np.where(low > 0, np.sqrt(low * high), high * 1e-3)
+        middle = np.where(low > 0, np.sqrt(low * high), high * 1e-3)  # any place between will do: `over` decides
         with np.errstate(divide="ignore"):
             hit = finite * np.log1p(-middle) - (finite - 1) * log_rate
             missed = finite * np.log(middle) - (finite - 1) * log_other

@@ -27,6 +27,7 @@ SCALES = np.geomspace(1e-15, 100.0, 35)
 LEAST = 1e-300
 """Logs of delta are kept this far below 0: delta is below 1, and log(1 - delta) exists."""
 SHARES = np.linspace(0.0, 1.0, 9)
+"""Where each round of zooming looks, between the neighbours of the best value. Every value is a certificate."""
 
 
 def renyi_to_epsilon_optimal(order: Number, divergence: Number, log_delta: float | Array) -> Number:
@@ -56,7 +57,7 @@ def renyi_to_log_delta_optimal(order: Number, divergence: Number, epsilon: float
     if not epsilon >= 0:
         raise InvalidParameter("renyi_to_log_delta_optimal", "epsilon >= 0", epsilon=epsilon)
     high = np.minimum(np.asarray(renyi_to_log_delta(orders, divergences, epsilon)), -LEAST)
-    low = np.minimum(4 * high, high - 60.0)
+    low = np.minimum(4 * high, high - 60.0)  # where halving begins; its upper end is a certificate at every step
     for _ in range(32):
         middle = (low + high) / 2
         enough = np.asarray(renyi_to_epsilon_optimal(orders, divergences, middle)) <= epsilon
@@ -70,7 +71,7 @@ def _epsilon_at(t: Array, a: Array, divergence: Array, log_delta: Array) -> Arra
     moment = c * divergence
     log_d = -c * t + np.log1p(-c * np.expm1(-t))
     rest = -np.expm1(log_d) + 8 * UNIT * c * t
-    small = np.minimum(moment, 30.0)
+    small = np.minimum(moment, 30.0)  # past it logarithms are added instead, and nothing overflows
     with np.errstate(divide="ignore", over="ignore", invalid="ignore"):
         log_gap = np.where(
             moment < 30, np.log(np.expm1(small) + rest), moment + np.log1p(-(1 - rest) * np.exp(-moment))
@@ -80,6 +81,7 @@ def _epsilon_at(t: Array, a: Array, divergence: Array, log_delta: Array) -> Arra
         away = -np.expm1(a * (-t - log_r))
         value = np.log(c / a) + a * log_r + np.log(away) - log_share
     size = 1 + a * np.abs(log_r) + np.abs(log_gap) + np.abs(log_share) + 1 / np.maximum(away, 1e-3)
+    # where r and s nearly agree their difference has lost digits: such a pair is not used
     value = np.where(away > 1e-3, value + 8 * UNIT * size, math.inf)
     return np.where(np.isnan(value), math.inf, value)
 

@@ -54,7 +54,7 @@ def log_absolute_normal(distance: float, order: int) -> float:
     if order % 2:
         below = log_absolute_normal(distance, order - 1) if order > 1 else 0.0
         return 0.5 * (below + log_absolute_normal(distance, order + 1))
-    step = 0.1
+    step = 0.1  # at first; it is made finer until the error is below e^-32 of the value, which 1e-13 then charges
     log_plus = _log_plus(distance, order)
     while True:
         value = _even_normal(distance, order, step)
@@ -67,7 +67,7 @@ def log_absolute_normal(distance: float, order: int) -> float:
 def _even_normal(distance: float, order: int, step: float) -> float:
     """Trapezoid sum of |e^{L(x)} - 1|^j phi(x) around the two modes; each side is log-concave, no wider than phi."""
     right, left = _mode(distance, order, 1.0), _mode(distance, order, -1.0)
-    reach = 10.0
+    reach = 10.0  # each side falls like phi about its mode: e^-50 of it lies beyond, below the 1e-13 that is charged
     edges = [(left - reach, right + reach)]
     if right - left > 4 * reach:
         edges = [(left - reach, left + reach), (right - reach, right + reach)]
@@ -90,6 +90,7 @@ def _mode(distance: float, order: int, side: float) -> float:
     for _ in range(60):
         middle = (low + high) / 2
         loss = distance * (middle - zero)
+        # a mode that is a little off only moves the window; past e^700 the first term is nothing
         slope = -order * distance / math.expm1(min(-loss, 700.0)) - middle if loss else math.inf * side
         low, high = (middle, high) if side * slope > 0 else (low, middle)
     return low
@@ -120,7 +121,7 @@ def log_absolute_segment(bound: float, top: float, log_height: float, orders: Ar
         grown = np.where(
             tilt > 30,
             tilt - np.log(2 * np.maximum(tilt, 1.0)),
-            np.log(np.sinh(np.clip(tilt, 1e-9, 31)) / np.clip(tilt, 1e-9, 31)),
+            np.log(np.sinh(np.clip(tilt, 1e-9, 31)) / np.clip(tilt, 1e-9, 31)),  # sinh(x)/x is 1 below 1e-9
         )
         pieces.append(np.logaddexp.reduce(exponent + grown, axis=1) + math.log(width))
         if top:
@@ -128,6 +129,7 @@ def log_absolute_segment(bound: float, top: float, log_height: float, orders: Ar
                 orders * math.log(abs(math.expm1(sign * bound))) + math.log(top) - (bound if sign > 0 else 0.0)
             )
     total = np.logaddexp.reduce(pieces, axis=0)
+    # 1e-12: sums of CELLS positive terms; the rest: roundings of their logarithms
     return total + 1e-12 + 8 * UNIT * orders * (1 + abs(math.log(bound)) + bound)
 
 

@@ -53,6 +53,7 @@ def generic_terms(curve: RenyiCurve, j: Array) -> tuple[Array, Array]:
     """log of what bounds ternary |chi|^j in Thm 9: e^{(j-1) eps(j)} min{2, (e^{eps(inf)}-1)^j}, with its case j = 2."""
     top = curve(math.inf)
     growth = (j - 1) * curve(j)
+    # min{2, ...} below takes 2 wherever e^top is above 3: the cut at e^700 changes nothing
     log_spread = math.log(math.expm1(min(top, 700.0))) if top > 0 else -math.inf
     with np.errstate(invalid="ignore"):
         terms = growth + np.minimum(math.log(2), j * log_spread)
@@ -232,7 +233,7 @@ def _at_whole(moments: Callable[[Array], Array], n: Array) -> Array:
 
 
 def _log_expm1(x: Array) -> Array:
-    """log(e^x - 1) without overflow."""
+    """log(e^x - 1) without overflow: past 30 it is x + log(1 - e^-x), where e^-x is below 1e-13."""
     with np.errstate(divide="ignore"):
         return np.where(x > 30, x + np.log1p(-np.exp(-np.maximum(x, 1.0))), np.log(np.expm1(np.minimum(x, 31.0))))
 

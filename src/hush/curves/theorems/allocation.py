@@ -141,6 +141,8 @@ class AllocationPair(Pair):
         return value - slack, value + slack
 
     def _reverse_renyi(self, order: float) -> Interval:
+        # moments of the orders 1/4 to 500 are computed: below, the divergence of a higher order bounds this one (they
+        # grow); above, only the plain pair does
         near = min(max(order - 1, 0.25), 500.0)
         low, high = log_negative_moment(self.mean, near)
         return (low / near if order >= 1.25 else 0.0), (high / near if order <= 501 else math.inf)

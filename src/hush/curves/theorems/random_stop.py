@@ -14,6 +14,9 @@ import numpy as np
 
 from hush.curves.theorems.last_iterate import one_pass_mu
 
+SUM_ROUNDING = 1e-12
+"""Relative error of a mean of some 2e4 positive terms: their products round by a few units each, and BLAS adds them in
+several partial sums of less than a thousand each."""
 ONE_BY_ONE = 10_000
 """So many terms of the sum are taken as they are; the rest in blocks."""
 FINENESS = 1024
@@ -33,13 +36,14 @@ def random_stop_divergence(order: float, gap: float, records: int, ratio: float)
         return math.inf
     squares, weights = _terms(gap, records)
     if order == 1:
-        return float(weights @ squares) * ratio * ratio / 2 * (1 + 1e-12)
+        return float(weights @ squares) * ratio * ratio / 2 * (1 + SUM_ROUNDING)
     growth = (order - 1) * order / 2 * ratio * ratio * squares
     with np.errstate(divide="ignore"):
+        # log(e^g - 1); past 30 g itself, which is above it
         excess = np.where(growth > 30, growth, np.log(np.expm1(np.minimum(growth, 30.0))))
     top = float(excess.max())
     mean = top + math.log(float(weights @ np.exp(excess - top))) if top > -math.inf else -math.inf
-    return float(np.logaddexp(0.0, mean)) / (order - 1) * (1 + 1e-12)
+    return float(np.logaddexp(0.0, mean)) / (order - 1) * (1 + SUM_ROUNDING)
 
 
 @lru_cache(maxsize=64)

@@ -14,12 +14,15 @@ from hush.curves.interval import Interval
 from hush.curves.pairs.finite import FinitePair
 from hush.curves.pairs.pair import Pair
 from hush.errors import NotCovered
-from hush.numerics.engines.loss_lattice import Tails
+from hush.numerics.engines.loss_source import Tails
 from hush.numerics.laws.law import Law
 from hush.numerics.rounding import UNIT
 from hush.numerics.work import spend
 
 CELLS = 300
+"""Levels to which the loudest is rounded: any number gives a lower bound, more a tighter one."""
+LEAST_MASS = 1e-290
+"""Cells of less mass are left out of both laws, which lowers delta: their masses may have lost digits."""
 CELL_ROUNDING = 1e-11
 """Relative error of a cell's mass: a difference of two tails, each of T factors."""
 MOST_ROUNDING = 1e-3
@@ -69,7 +72,7 @@ class LoudestNormals(Pair):
     @property
     def reach(self) -> tuple[float, float]:
         """Levels between which the largest lies, up to e^-700."""
-        return -8.0, max(self.loud, self.quiet) + 37.0
+        return -8.0, max(self.loud, self.quiet) + 37.0  # 37^2/2 is 684.5; any level is valid, and few are farther out
 
     @cached_property
     def levelled(self) -> FinitePair:
@@ -107,7 +110,7 @@ def loudest_losses(pair: Pair, steps: int, *, mirrored: bool = False) -> FiniteP
     """
     law = pair.law()
     if law.pieces:
-        orders = law.cumulants(np.array([0.0, 1.0]), 8.0)
+        orders = law.cumulants(np.array([0.0, 1.0]), 8.0)  # a few digits: levels may lie anywhere
         middle, spread = float(orders[1].max()), float(orders[2].max()) + 1e-12
         levels = np.linspace(-middle - 20 * spread, middle + 40 * spread, CELLS)
     else:
@@ -129,7 +132,7 @@ def cells_below(log_p_below: Array, log_q_below: Array, rounding: float = CELL_R
     Rounding is paid by leaving out a little P-mass, as if it had a loss of -infinity, and by lowering every loss.
     """
     p, q = (_masses(log_below) for log_below in (log_p_below, log_q_below))
-    known = (q > 1e-290) & (p > 1e-290)
+    known = (q > LEAST_MASS) & (p > LEAST_MASS)
     if not known.any():
         raise NotCovered("the loudest step is the same with and without the record, as far as floats can tell")
     losses = np.log(p[known]) - np.log(q[known]) - 4 * rounding

@@ -15,7 +15,9 @@ import numpy as np
 SAFE = 1 - 1e-9
 """What is found in floats is moved by this to the safe side."""
 LEAST_ALPHA, LEAST_BETA, LARGEST_BETA = 2.0**-12, 1e-5, 30.0
+"""What releases take: a smaller alpha is more noise than any use has, and for these betas floats keep their digits."""
 BETAS = tuple(np.geomspace(LEAST_BETA, LARGEST_BETA, 2000).tolist())
+"""Betas among which the least noise is looked for. Each is valid with its own alpha."""
 
 
 def laplace_delta(epsilon: float, *, alpha: float, beta: float) -> float:

@@ -2,8 +2,11 @@
 
 from __future__ import annotations
 
+import copy
 import json
 import os
+import secrets
+from collections.abc import Callable
 from dataclasses import dataclass
 from os import PathLike
 from pathlib import Path
@@ -44,8 +47,8 @@ class Checkpoint:
             rule = "an optimizer whose settings and state are numbers and tensors (a learning rate is a number)"
             raise InvalidParameter("save_to", rule, reason=str(error)) from None
 
-    def save(self, path: FilePath, step: int, *, private: bool) -> None:
-        """Write the file as a whole or not at all."""
+    def save(self, path: FilePath, step: int, *, private: bool, agreed: Callable[[], object] | None = None) -> None:
+        """Write the file as a whole or not at all; `agreed` is called before it takes its place, and may refuse."""
         tensors = {f"model.{name}": value for name, value in self.model.state_dict().items()}
         state = self.optimizer.state_dict()
         numbers: dict[str, Any] = {}
@@ -64,9 +67,25 @@ class Checkpoint:
         }
         target, module = Path(path), _safetensors()
         whole = {name: value.detach().clone().contiguous() for name, value in tensors.items()}
-        temporary = target.with_name(target.name + ".part")
-        module.save_file(whole, temporary, metadata={HEADER: self._json(header)})
+        temporary = target.with_name(f"{target.name}.{secrets.token_hex(4)}.part")  # no other run writes there
+        try:
+            module.save_file(whole, temporary, metadata={HEADER: self._json(header)})
+            if agreed is not None:
+                agreed()
+        except BaseException:
+            temporary.unlink(missing_ok=True)
+            raise
         os.replace(temporary, target)
+
+    def state(self) -> tuple[Any, Any]:
+        """A copy of model and optimizer, in memory."""
+        return copy.deepcopy((self.model.state_dict(), self.optimizer.state_dict()))
+
+    def restore(self, state: tuple[Any, Any]) -> None:
+        """Put model and optimizer back, and forget the gradients."""
+        self.model.load_state_dict(state[0])
+        self.optimizer.load_state_dict(state[1])
+        self.model.zero_grad()
 
     def load(self, path: FilePath) -> tuple[int, bool]:
         """Put model and optimizer where the file left them: the step, and whether all so far was private."""

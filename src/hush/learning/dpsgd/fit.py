@@ -9,6 +9,7 @@ from typing import Any
 import torch
 from torch import nn
 
+from hush.account import Account
 from hush.checks import count
 from hush.curves.bound import Bound
 from hush.errors import HushError, InvalidParameter
@@ -16,6 +17,7 @@ from hush.learning.dpsgd.checkpoint import Checkpoint, FilePath
 from hush.learning.dpsgd.data import TrainingData
 from hush.learning.dpsgd.gradient_noise import GradientNoise
 from hush.learning.dpsgd.private_gradient import PrivateGradient, checked_plan
+from hush.learning.dpsgd.training_payment import SavedRun
 from hush.learning.per_example.batch import Loss, row_losses, size_of, unreduced
 from hush.learning.per_example.clipping import Clipping
 from hush.mechanisms.mechanism import Mechanism
@@ -77,12 +79,16 @@ def fit(
     save_to: FilePath | None = None,
     save_every: int | None = None,
     resume_from: FilePath | None = None,
+    ledger: Account | None = None,
 ) -> Trained:
     """Train a model by a plan: the batches that are drawn are those that are accounted for.
 
     `optimizer` is any torch optimizer of the model's parameters (SGD at rate 0.1 with momentum if none is given).
     `public` is a batch of PUBLIC rows; its loss is shown to `on_step`, the training loss never is: it is not private.
     Checkpoints go to `save_to` every `save_every` steps (by default at the end); `resume_from` continues one.
+    A `ledger` pays for the whole plan before the first step, as one charge. An account with a key may go on from the
+    last checkpoint that it knows of, and is not charged again. What a run shows must be in a checkpoint then: with
+    `save_to`, `on_step` is called right after each one.
 
     >>> import hush
     >>> plan = hush.train_plan(examples=200, batch_size=50, epochs=2, epsilon=2.0, delta=1e-4)
@@ -104,15 +110,20 @@ def fit(
         private = private and was_private
     _public_loss(model, loss, public)  # what fails fails before anything is drawn
     optimizer.zero_grad()  # what others left there, for parameters that are not trained, has no noise
-    for batch in gradient.batches(data, source):
-        gradient(batch)
-        optimizer.step()
-        if on_step is not None:
-            on_step(Progress(gradient.steps, plan.steps, plan.epsilon, plan.delta, _public_loss(model, loss, public)))
-        if save_to is not None and every is not None and gradient.steps % every == 0:
-            checkpoint.save(save_to, gradient.steps, private=private)
-    if save_to is not None:
-        checkpoint.save(save_to, gradient.steps, private=private)
+    if ledger is not None:
+        gradient.checked_rows(data)  # what is wrong with them costs nothing
+    run = SavedRun.begun(checkpoint, save_to, every, private, gradient, ledger=ledger, resumed=resume_from is not None)
+    try:
+        for batch in gradient.batches(data, source):
+            gradient(batch)
+            optimizer.step()
+            if run.after(gradient.steps) and on_step is not None:
+                shown = _public_loss(model, loss, public)
+                on_step(Progress(gradient.steps, plan.steps, plan.epsilon, plan.delta, shown))
+        run.finished(gradient.steps)
+    except BaseException:
+        run.undone()
+        raise
     return Trained(model, plan, gradient.steps, private)
 
 

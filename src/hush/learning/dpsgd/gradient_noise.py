@@ -6,6 +6,7 @@ import math
 from abc import ABC, abstractmethod
 from dataclasses import dataclass
 from fractions import Fraction
+from functools import lru_cache
 
 import torch
 from torch import Tensor
@@ -55,17 +56,21 @@ class SecureNoise(GradientNoise):
 
     def finish(self, flat: Tensor, noise_multiplier: float, max_norm: float) -> None:
         source, size = source_or_secure(self.source), flat.numel()
-        sensitivity = max_norm * (1 + CHARGED_ROUNDING)
-        grid = BinaryGrid.for_scale(
-            noise_multiplier * sensitivity, sensitivity=sensitivity, coordinates=math.sqrt(size)
-        )
-        steps = grid.charged_l2(sensitivity, size) * Fraction(noise_multiplier)
-        deviation = math.nextafter(float(steps), math.inf)
+        grid, deviation = _grid_and_deviation(noise_multiplier, max_norm, size)
         for start in range(0, size, CHUNK):
             part = flat[start : start + CHUNK]
             multiples = grid.quantise(part.detach().cpu().double().numpy())
             multiples += rounded_gaussian(source, deviation, len(multiples))
             part.copy_(torch.as_tensor(grid.to_float(multiples)))
+
+
+@lru_cache(maxsize=16)
+def _grid_and_deviation(noise_multiplier: float, max_norm: float, size: int) -> tuple[BinaryGrid, float]:
+    """The grid, and the deviation of the noise in its steps, rounded up: the same in every step of a training."""
+    sensitivity = max_norm * (1 + CHARGED_ROUNDING)
+    grid = BinaryGrid.for_scale(noise_multiplier * sensitivity, sensitivity=sensitivity, coordinates=math.sqrt(size))
+    steps = grid.charged_l2(sensitivity, size) * Fraction(noise_multiplier)
+    return grid, math.nextafter(float(steps), math.inf)
 
 
 @dataclass(frozen=True)

@@ -59,6 +59,7 @@ class PrivateGradient:
     ) -> None:
         self.model, self.loss, self.plan = model, loss, checked_plan(plan)
         self.max_norm = checked_norm("PrivateGradient", max_norm)
+        self.share = 1 / self.plan.expected_batch  # the gradient is divided by the planned number of examples
         self.clipping, self.noise = clipping or Flat(), noise or SecureNoise()
         self.steps = 0
         self._checked: CheckedModel | None = None
@@ -73,9 +74,7 @@ class PrivateGradient:
         data: (inputs, targets, ...) as tensors with examples in front, or a torch Dataset with a length. The model is
         checked on random rows of these shapes before any row is drawn.
         """
-        rows = TrainingRows.of(data, self.device)
-        self.plan.checked_population(len(rows))
-        self._ready(rows.none)
+        rows = self.checked_rows(data)
         run = self._run = object()
         for places in self.plan.batches(len(rows), source, start=self.steps):
             if run is not self._run:
@@ -85,9 +84,18 @@ class PrivateGradient:
             yield drawn
             self.steps = max(self.steps, drawn.step + 1)
 
+    def checked_rows(self, data: TrainingData) -> TrainingRows:
+        """The rows, if model and plan can be used with them: found out before any row is drawn."""
+        rows = TrainingRows.of(data, self.device)
+        self.plan.checked_population(len(rows))
+        self._ready(rows.none)
+        return rows
+
     def __call__(self, batch: DrawnBatch) -> None:
         """Put the private gradient of a drawn batch into the parameters; this is a step, even if it is empty."""
-        self._check_drawn(batch)
+        if not isinstance(batch, DrawnBatch) or batch is not self._drawn or batch.used:
+            rule = "the batch that `batches` drew last, once: the plan accounts for no other"
+            raise InvalidParameter("PrivateGradient", rule, batch=type(batch).__name__)
         checked = self._ready(batch.examples)
         batch.used, self.steps = True, self.steps + 1
         self.model.zero_grad()  # of the parameters that are not trained too: what is there has no noise
@@ -96,24 +104,18 @@ class PrivateGradient:
         for name, p in checked.parameters.items():
             p.grad = noised[name]
 
-    def _check_drawn(self, batch: object) -> None:
-        if not isinstance(batch, DrawnBatch) or batch is not self._drawn or batch.used:
-            rule = "the batch that `batches` drew last, once: the plan accounts for no other"
-            raise InvalidParameter("PrivateGradient", rule, batch=type(batch).__name__)
-
     def _noised(self, checked: CheckedModel, examples: Any) -> dict[str, Tensor]:
         """The clipped gradients of the examples, summed, noised and divided by the planned number of examples.
 
         An error may carry a reference to the sum, which has no noise yet: it is wiped first. What failed on private
         rows is not told, but for hush's own errors, which say nothing of a row.
         """
-        share = 1 / self.plan.expected_batch
-        scale = self.plan.noise_multiplier, self.max_norm * share
-        flat, failed = checked.zeros(), False  # new, so that the model holds no part of it
-        named = checked.named(flat)
+        scale = self.plan.noise_multiplier, self.max_norm * self.share
+        flat, named = checked.room()  # new, so that the model holds no part of it
+        failed = False
         try:
             self.noise.begin(flat, *scale)
-            checked.add_clipped(named, examples, self.max_norm, self.clipping, share)
+            checked.add_clipped(named, examples, self.max_norm, self.clipping, self.share)
             self.noise.finish(flat, *scale)
         except BaseException as error:
             flat.zero_()

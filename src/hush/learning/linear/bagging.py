@@ -3,14 +3,17 @@
 from __future__ import annotations
 
 import copy
+import json
 from typing import Any, Self
 
 import numpy as np
 
+from hush.account import Account, Charge, Reserved, checked_account, paid
 from hush.arrays import Array
 from hush.checks import count, number, positive
 from hush.curves.relation import Relation
 from hush.errors import InvalidParameter
+from hush.learning.kept_weights import read_texts
 from hush.learning.linear.checked_arrays import checked_data, checked_rows
 from hush.learning.linear.estimators import PrivateClassifier, highest
 from hush.learning.linear.method import gaussian_multiplier
@@ -30,6 +33,7 @@ class BaggingClassifier(ClassifierMixin, PrivateEstimator):
 
     `estimator` is a classifier of this package: its own epsilon is replaced by the one that makes
     `member.on(scheme).repeat(members)` meet the budget, and its `examples`, where given, are those of a sample.
+    A `ledger` pays for all members together.
     `relation` restates the members' guarantee before sampling: WithoutReplacement needs hush.Relation.REPLACE.
 
     >>> import hush
@@ -44,6 +48,7 @@ class BaggingClassifier(ClassifierMixin, PrivateEstimator):
 
     guarantee_: Mechanism
     """All members on their samples."""
+    estimators_: list[PrivateClassifier]
     private_: bool
     """Whether the weights may be published."""
 
@@ -57,6 +62,7 @@ class BaggingClassifier(ClassifierMixin, PrivateEstimator):
         delta: float = 1e-5,
         relation: Relation | None = None,
         source: Source | None = None,
+        ledger: Account | None = None,
     ) -> None:
         self.estimator = estimator
         self.members = members
@@ -65,6 +71,7 @@ class BaggingClassifier(ClassifierMixin, PrivateEstimator):
         self.delta = delta
         self.relation = relation
         self.source = source
+        self.ledger = ledger
 
     def fit(self, X: Table, y: Table) -> Self:
         """Calibrate without the data, then draw one sample per member and train on it."""
@@ -76,11 +83,24 @@ class BaggingClassifier(ClassifierMixin, PrivateEstimator):
         self.classes_ = base.public_classes(labels)
         base = _copied(base, classes=self.classes_)
         self.guarantee_, share = self._calibrated(base, members, scheme, table.shape[1])
-        self.estimators_: list[PrivateClassifier] = []
-        for _ in range(members):
-            (places,) = scheme.batches(len(table), source)
-            member = _copied(base, epsilon=share, delta=self.delta, source=_Once(source))
-            self.estimators_.append(member.fit(table[places], labels[places]))
+        member = _copied(base, epsilon=share, delta=self.delta, source=_Once(source))
+
+        def trained() -> list[str]:
+            kept = [_Kept() for _ in range(members)]
+            self.estimators_ = []
+            for one in kept:
+                (places,) = scheme.batches(len(table), source)
+                self.estimators_.append(one.fitted(member, table[places], labels[places]))
+            return [one.answer or "" for one in kept]
+
+        def read(text: str) -> list[str]:
+            found = read_texts(text)
+            self.estimators_ = [_Kept(one).fitted(member, table[:0], labels[:0]) for one in found]
+            return found
+
+        what = f"{members} members on {scheme}, {self.relation}: {base.asked(table.shape[1])}"
+        charge = Charge(what, self.guarantee_, private=source.private)
+        paid(self.ledger, charge, trained, write=json.dumps, read=read)
         self.private_ = source.private
         return self
 
@@ -92,6 +112,11 @@ class BaggingClassifier(ClassifierMixin, PrivateEstimator):
             raise InvalidParameter(who, "a method whose number of records is not public", method=base.method)
         if not (isinstance(self.scheme, OneSample) and self.scheme.one_sample and self.scheme.secret):
             raise InvalidParameter(who, "a scheme= of secret samples, as hush.Poisson(rate=0.2)", scheme=self.scheme)
+        if base.ledger is not None:
+            raise InvalidParameter(
+                who, "its own ledger=, and none of its estimator: all are paid together", ledger=True
+            )
+        checked_account(who, self.ledger)
         _check_relation(who, self.relation)
         return base, count(who, 1, members=self.members), self.scheme
 
@@ -137,6 +162,27 @@ def _copied(base: PrivateClassifier, **changed: Any) -> PrivateClassifier:
     """An untrained copy with other parameters."""
     copied: Any = clone(base)
     return copied.set_params(**changed)
+
+
+class _Kept(Account, Reserved):
+    """What a member pays with: nothing, as all members are paid together. Its weights are kept, or were kept before."""
+
+    def __init__(self, answer: str | None = None) -> None:
+        self.answer = answer
+
+    def fitted(self, member: PrivateClassifier, rows: Array, labels: Array) -> PrivateClassifier:
+        """A copy of the member with weights from these records, or those that were kept."""
+        fitted: Any = _copied(member, ledger=self).fit(rows, labels)
+        return fitted.set_params(ledger=None)
+
+    def reserve(self, charge: Charge, *, resumed: int | None = None) -> Reserved:  # noqa: ARG002
+        return self
+
+    def note(self, step: int, answer: str = "") -> None:
+        raise NotImplementedError
+
+    def finish(self, answer: str) -> None:
+        self.answer = answer
 
 
 class _Once(Source):

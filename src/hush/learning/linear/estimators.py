@@ -3,15 +3,18 @@
 from __future__ import annotations
 
 import copy
+import hashlib
 from typing import Any, Literal, Self, TypeAlias
 
 import numpy as np
 from numpy.typing import ArrayLike
 from scipy import special
 
+from hush.account import Account, Charge, checked_account, paid
 from hush.arrays import Array
 from hush.checks import count, number
 from hush.errors import InvalidParameter
+from hush.learning.kept_weights import read_weights, write_weights
 from hush.learning.linear.bounded_rows import INTERCEPT, BoundedRecords, bounded
 from hush.learning.linear.checked_arrays import checked_data, checked_rows, comparable, placed
 from hush.learning.linear.losses import LinearLoss, Logistic, SmoothHinge, Squared
@@ -57,6 +60,8 @@ class PrivateLinearModel(PrivateEstimator):
     regularization: float | None
     private: bool
     source: Source | None
+    ledger: Account | None
+    """The budget book that pays for a fit, before anything is drawn; hush.ledger has one."""
     coef_: Array
     intercept_: Array | float
     guarantee_: Mechanism | None
@@ -112,12 +117,25 @@ class PrivateLinearModel(PrivateEstimator):
         plan = None
         if _checked_choice(who, self.private):
             plan = self.planned(columns=table.shape[1], scores=scores, rows=max(len(table), 1))
+        elif checked_account(who, self.ledger) is not None:
+            raise InvalidParameter(who, "private=True with a ledger", private=False)
         rows, finite = bounded(table, norm, clip=self.private)
         records = BoundedRecords.of(rows, finite & usable, targets)
         self.guarantee_ = plan.mechanism if plan else None
         self.private_ = plan is not None and source.private
-        weights = plan.train(records, source) if plan else self._without_privacy(records, scores)
+        if plan is None:
+            weights = self._without_privacy(records, scores)
+        else:
+            charge = Charge(self.asked(table.shape[1]), plan.mechanism, private=source.private)
+            train = plan.train
+            weights = paid(self.ledger, charge, lambda: train(records, source), write=write_weights, read=read_weights)
         return np.vstack([weights[:-1] / norm, weights[-1:] * INTERCEPT])
+
+    def asked(self, columns: int) -> str:
+        """The fit in words: what its weights are made by, but for the records."""
+        given = {name: value for name, value in self.get_params(deep=False).items() if name not in ("source", "ledger")}
+        said = ", ".join(f"{name}={_said(value)}" for name, value in sorted(given.items()))
+        return f"{type(self).__name__}({said}), {columns} columns"
 
     def _without_privacy(self, records: BoundedRecords, scores: int) -> Array:
         """The minimiser of mean loss + regularization/2 |θ|², to 8 digits and more."""
@@ -149,6 +167,7 @@ class PrivateClassifier(ClassifierMixin, PrivateLinearModel):
         regularization: float | None = None,
         private: bool = True,
         source: Source | None = None,
+        ledger: Account | None = None,
     ) -> None:
         self.data_norm = data_norm
         self.epsilon = epsilon
@@ -159,6 +178,7 @@ class PrivateClassifier(ClassifierMixin, PrivateLinearModel):
         self.regularization = regularization
         self.private = private
         self.source = source
+        self.ledger = ledger
 
     def fit(self, X: Table, y: Table) -> Self:
         """Train on records (X, y); what is not a number, or no known class, has no influence and raises nothing."""
@@ -280,6 +300,7 @@ class LinearRegression(RegressorMixin, PrivateLinearModel):
         regularization: float | None = None,
         private: bool = True,
         source: Source | None = None,
+        ledger: Account | None = None,
     ) -> None:
         self.data_norm = data_norm
         self.target_bounds = target_bounds
@@ -290,6 +311,7 @@ class LinearRegression(RegressorMixin, PrivateLinearModel):
         self.regularization = regularization
         self.private = private
         self.source = source
+        self.ledger = ledger
 
     def fit(self, X: Table, y: Table) -> Self:
         """Train on records (X, y); what is not a number has no influence and raises nothing."""
@@ -319,6 +341,13 @@ class LinearRegression(RegressorMixin, PrivateLinearModel):
     def predict(self, X: Table) -> Array:
         """Predicted targets."""
         return self._scores(X)[:, 0]
+
+
+def _said(value: Any) -> str:
+    """A parameter in words; of an array the hash of what it holds, as it may be long."""
+    listed = value.tolist() if hasattr(value, "tolist") else value
+    text = repr(listed)
+    return text if len(text) <= 200 else f"sha256 {hashlib.sha256(text.encode()).hexdigest()}"
 
 
 def _checked_choice(who: str, private: object) -> bool:

@@ -47,14 +47,10 @@ def difference(one: Memory, other: Memory) -> str | None:
 def equal(one: Any, other: Any) -> bool:
     """Whether two values are the same, bit by bit where they are tensors."""
     if isinstance(one, Tensor) and isinstance(other, Tensor):
-        return one.dtype == other.dtype and one.shape == other.shape and bool(torch.equal(_raw(one), _raw(other)))
+        bits = {4: torch.int32, 8: torch.int64}.get(one.element_size(), torch.uint8)  # so that NaN equals NaN
+        alike = one.dtype == other.dtype and one.shape == other.shape
+        return alike and torch.equal(one.reshape(-1).view(bits), other.reshape(-1).view(bits))
     return type(one) is type(other) and bool(one == other)
-
-
-def _raw(value: Tensor) -> Tensor:
-    """The bits, so that NaN equals NaN."""
-    whole = {4: torch.int32, 8: torch.int64}.get(value.element_size(), torch.uint8)
-    return value.reshape(-1).view(whole)
 
 
 def _bits(value: object) -> object:

@@ -27,7 +27,7 @@ from torch import Tensor, nn
 
 from hush.errors import NotCovered
 from hush.learning.boundary import quiet
-from hush.learning.torch_private import hooks, is_compilers_note, is_of_compiler, tables
+from hush.learning.torch_private import hooks, is_compilers_mark, is_compilers_note, is_of_compiler, tables
 
 MOST = 1_000_000
 """Things that are looked at; a model with more of them cannot be checked."""
@@ -68,17 +68,14 @@ def walk(roots: Mapping[str, object]) -> Steps:
         yield path, value
         if type(value) not in PLAIN and id(value) not in seen:
             seen[id(value)] = value
-            left += [(path + step, child) for step, child in _below(path, value)]
+            steps = _steps(type(value))
+            below = steps(value) if steps is not None else (("", _reduced(path, value)), *_of_object(value))
+            left += [(path + step, child) for step, child in below]
 
 
 def named(path: str) -> str:
     """A path by names of attributes, and never of keys: those may be private."""
     return path.split("[")[0].replace("'", "")
-
-
-def _below(path: str, value: Any) -> Iterable[tuple[str, object]]:
-    steps = _steps(type(value))
-    return steps(value) if steps is not None else (("", _reduced(path, value)), *_of_object(value))
 
 
 @lru_cache(maxsize=4096)
@@ -176,7 +173,7 @@ def _of_tensor(value: Tensor) -> Steps:
     if value.is_leaf and value.grad is not None:
         yield ".grad", value.grad
     yield from (("", entry) for entry in hooks(value))
-    yield from _of_object(value)
+    yield from (step for step in _of_object(value) if not is_compilers_mark(step[0].removeprefix("."), step[1]))
 
 
 def _of_class(kind: type) -> Steps:

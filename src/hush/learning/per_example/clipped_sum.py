@@ -42,8 +42,7 @@ def clipped_gradient(
     {'weight': tensor([[0.9000, 1.2000]])}
     """
     checked = CheckedModel.of(model, loss, batch)
-    flat = checked.zeros()
-    named = checked.named(flat)
+    _, named = checked.room()
     checked.add_clipped(named, batch, checked_norm("clipped_gradient", max_norm), clipping or Flat())
     return named
 
@@ -68,6 +67,8 @@ class CheckedModel:
         self.sizes = [p.numel() for p in self.parameters.values()]
         first = next(iter(self.parameters.values()))
         self.device, self.kind = first.device, first.dtype
+        # rows of a micro-batch at most: about as many as the cache holds
+        self.most = min(max(FEWEST, CACHE // max(self.row_bytes, 1)), LARGEST)
 
     @classmethod
     def of(cls, model: nn.Module, loss: Loss, batch: Any, expected: float | None = None) -> CheckedModel:
@@ -104,19 +105,11 @@ class CheckedModel:
             reason = str(error).split("\n")[0]
             raise InvalidParameter("data", "tensors of the types that the model takes", reason=reason) from error
 
-    def zeros(self) -> Tensor:
-        """Room for one gradient, all parameters in a row."""
-        return torch.zeros(sum(self.sizes), dtype=self.kind, device=self.device)
-
-    def named(self, flat: Tensor) -> dict[str, Tensor]:
-        """The pieces of one flat gradient that belong to each parameter."""
-        pieces = flat.split(self.sizes)
-        return {name: piece.view_as(p) for (name, p), piece in zip(self.parameters.items(), pieces, strict=True)}
-
-    @property
-    def most(self) -> int:
-        """Rows of a micro-batch at most: about as many as the cache holds."""
-        return min(max(FEWEST, CACHE // max(self.row_bytes, 1)), LARGEST)
+    def room(self) -> tuple[Tensor, dict[str, Tensor]]:
+        """Room for one gradient: zeros for all parameters in a row, and the pieces that belong to each of them."""
+        flat = torch.zeros(sum(self.sizes), dtype=self.kind, device=self.device)
+        pieces = zip(self.parameters.items(), flat.split(self.sizes), strict=True)
+        return flat, {name: piece.view_as(p) for (name, p), piece in pieces}
 
     def micro(self, count: int) -> int:
         """Rows of a micro-batch: as equal as can be."""

@@ -196,7 +196,8 @@ class Pass:
         self.closed = True
         calls = len(self.calls)
         gradients = gradients_at(targets, losses, self._ones_like(losses))
-        return self._parts_of_calls(gradients[:calls]) | self._parts_of_copies(gradients[calls:])
+        found = self._parts_of_calls(gradients[:calls])
+        return found | self._parts_of_copies(gradients[calls:]) if self.copies else found
 
     def _ones_like(self, losses: Tensor) -> Tensor:
         """One for each loss; they are kept, as most passes have the same number of examples."""

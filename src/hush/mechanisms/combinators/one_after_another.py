@@ -168,10 +168,9 @@ class Sequence(Composition):
             for part, n in inner:
                 base, times = (part.inner, part.times * n) if isinstance(part, Repeat) else (part, n)
                 counts[base] = counts.get(base, 0) + times
-        parts = tuple(sorted(counts.items(), key=lambda item: str(item[0])))
-        if len(parts) == 1:
-            return Repeat.of(*parts[0])
-        return cls(parts)
+        if len(counts) == 1:
+            return Repeat.of(*counts.popitem())
+        return cls(tuple(sorted(counts.items(), key=lambda item: str(item[0]))))
 
     @property
     def runs(self) -> tuple[tuple[Mechanism, int], ...]:

@@ -71,12 +71,14 @@ class ConvexLoss:
 A_LOSS = instance(ConvexLoss, "a hush.ConvexLoss")
 
 
+@dataclass(frozen=True, kw_only=True)
 class GradientDescent(LastIterate):
-    """Steps down the gradient of a convex loss, with noise in each."""
+    """Steps down the gradient of a convex loss, with noise in each; neighbours replace one record."""
 
-    loss: ConvexLoss
-    noise: float
+    loss: ConvexLoss = field(metadata=A_LOSS)
+    noise: float = field(metadata=SIZED)
     step_size: float
+    relation: Relation = field(init=False, default=Relation.REPLACE)
 
     def __post_init__(self) -> None:
         super().__post_init__()
@@ -110,6 +112,7 @@ class GradientDescent(LastIterate):
         return places[1:]
 
 
+@dataclass(frozen=True, kw_only=True)
 class ProjectedDescent(GradientDescent):
     """The same with a projection on a convex set, or without one."""
 
@@ -165,13 +168,8 @@ class NoisyGradientDescent(ProjectedDescent):
     [2.88..., 6.30...]
     """
 
-    loss: ConvexLoss = field(metadata=A_LOSS)
     records: int = field(metadata=whole(1))
     iterations: int = field(metadata=whole(1))
-    noise: float = field(metadata=SIZED)
-    step_size: float
-    diameter: float
-    relation: Relation = field(init=False, default=Relation.REPLACE)
     theorem = THEOREM
     assumes = "{self.loss.words}; {self.start}; " + ONLY_LAST
 
@@ -221,14 +219,9 @@ class CyclicGradientDescent(ProjectedDescent):
     """
 
     unit: ClassVar[str] = "epoch"
-    loss: ConvexLoss = field(metadata=A_LOSS)
     batches: int = field(metadata=whole(1))
     batch_size: int = field(metadata=whole(1))
     epochs: int = field(metadata=whole(1))
-    noise: float = field(metadata=SIZED)
-    step_size: float
-    diameter: float
-    relation: Relation = field(init=False, default=Relation.REPLACE)
     theorem = f"{THEOREM}; a record of the last batch is the worst"
     assumes = "{self.loss.words}; {self.start}; batches are fixed without regard to the data; " + ONLY_LAST
 

@@ -117,9 +117,9 @@ class LastIterate(Leaf, HiddenIterates):
     curve_says_more = True
 
     def attained(self, neighbours: Neighbours, alone: bool) -> tuple[Pair, ...]:
-        """Some run is that far from its neighbour; of smaller distances, and where none is known, nothing is said."""
+        """Some run is that far from its neighbour; of distances that are not computed, nothing is said."""
         low = self.mu()[0]
-        if low < LEAST_MU:
+        if not LEAST_MU <= low <= LARGEST_MU:
             return (IDENTITY,)
         return gaussian_of(low, self.relation).evidence(neighbours).attained(alone)
 

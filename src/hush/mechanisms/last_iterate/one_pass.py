@@ -22,9 +22,9 @@ from hush.curves.theorems.random_stop import random_stop_divergence, random_stop
 from hush.errors import InvalidParameter, NotCovered
 from hush.mechanisms.evidence import IDENTITY
 from hush.mechanisms.fields import instance, whole
-from hush.mechanisms.last_iterate.descent import A_LOSS, ConvexLoss, GradientDescent
+from hush.mechanisms.last_iterate.descent import GradientDescent
 from hush.mechanisms.last_iterate.hidden_iterates import HiddenIterates, checkpoints
-from hush.mechanisms.last_iterate.iteration import LEAST_MU, ONLY_LAST, SIZED, gaussian_of
+from hush.mechanisms.last_iterate.iteration import LEAST_MU, ONLY_LAST, gaussian_of
 from hush.mechanisms.leaf import IN_ORDER, Leaf
 from hush.mechanisms.mechanism import Mechanism
 from hush.mechanisms.neighbours import Neighbours
@@ -42,6 +42,7 @@ class OnePassGradientDescent(GradientDescent):
     Early records are hidden by the noise of later steps, the last one is not: the guarantee for everyone is that of the
     last record, and equals the one without amplification. `record_epsilon` says what a single record has.
 
+    >>> from hush import ConvexLoss
     >>> loss = ConvexLoss(smoothness=1, strong_convexity=0, lipschitz=1)
     >>> run = OnePassGradientDescent(loss=loss, records=100, noise=4, step_size=0.5)
     >>> run.epsilon(delta=1e-6).upper, run.record_epsilon(1, delta=1e-6).upper
@@ -49,11 +50,7 @@ class OnePassGradientDescent(GradientDescent):
     """
 
     unit: ClassVar[str] = "record"
-    loss: ConvexLoss = field(metadata=A_LOSS)
     records: int = field(metadata=whole(1))
-    noise: float = field(metadata=SIZED)
-    step_size: float
-    relation: Relation = field(init=False, default=Relation.REPLACE)
 
     @property
     def ratio(self) -> float:
@@ -140,6 +137,7 @@ class RandomStop(Leaf, HiddenIterates):
 
     Everyone gains: no record is the last one with more than probability 1/n. The number may be published.
 
+    >>> from hush import ConvexLoss
     >>> loss = ConvexLoss(smoothness=1, strong_convexity=0, lipschitz=1)
     >>> run = OnePassGradientDescent(loss=loss, records=10_000, noise=4, step_size=0.5)
     >>> run.epsilon(delta=1e-6).upper, run.stopped_at_random().epsilon(delta=1e-6).upper

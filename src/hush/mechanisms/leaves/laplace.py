@@ -19,6 +19,9 @@ from hush.mechanisms.neighbours import Neighbours
 from hush.randomness.float_noise import laplace, uniform
 from hush.randomness.source import Source
 
+CELL_ROUNDING = 1e-12
+"""Relative rounding error of the chance of one cell: an exponential, a difference, and a sum over the group."""
+
 
 @dataclass(frozen=True)
 class DiscreteLaplace(Leaf):
@@ -98,15 +101,41 @@ class Laplace(Leaf):
         """
         if self.relation is Relation.REPLACE or not neighbours.one_way:
             return super().mixture(neighbours)
+        return DiscreteLaplace(self.scale * self._fine, self._fine).mixture(neighbours)
+
+    @property
+    def _fine(self) -> int:
+        """Steps of that lattice per unit of sensitivity."""
         fine = 2 ** max(0, min(12, math.ceil(math.log2(512 / self.scale))))
         if self.scale * fine > 1e6:
             raise NotCovered(f"{self} on a sample, for groups: covered up to a scale of a million")
-        return DiscreteLaplace(self.scale * fine, fine).mixture(neighbours)
+        return fine
 
     def attained(self, neighbours: Neighbours, alone: bool) -> tuple[Pair, ...] | None:
-        """The lattice of a group's mixture is a bound only."""
-        unsettled = neighbours.settled is None
-        return () if unsettled and neighbours.most > 1 else super().attained(neighbours, alone)
+        """Of a group's mixture, what is left when the output is rounded to that lattice: the cells' own masses."""
+        if neighbours.settled is not None or neighbours.most <= 1:
+            return super().attained(neighbours, alone)
+        if self.relation is Relation.REPLACE or not neighbours.one_way:
+            return ()
+        above, below = self.sides(neighbours, 1.0)
+        places = [*above, *below]
+        if max(places) - min(places) > min(500 * self.scale, 1e6 / self._fine):  # the mixture is not covered either
+            return ()
+        edges = np.arange(round(min(places)) * self._fine, round(max(places)) * self._fine + 1) / self._fine
+        p, q = (
+            np.sum([w * self._cells(edges - shift) for shift, w in side.items()], axis=0) for side in (above, below)
+        )
+        # what rounding may have added to P and taken from Q is taken off again: the pair must stay below
+        return (FinitePair.of(p * (1 - CELL_ROUNDING), q * (1 + CELL_ROUNDING)),)
+
+    def _cells(self, edges: Array) -> Array:
+        """Chances of the noise to lie before the edges (an increasing lattice that has 0), between them, past them."""
+        z = edges / self.scale
+        tail = 0.5 * np.exp(-np.abs(z))
+        inside = np.minimum(tail[1:], tail[:-1]) * np.expm1(np.diff(z))
+        first = tail[0] if z[0] <= 0 else 1 - tail[0]
+        last = tail[-1] if z[-1] >= 0 else 1 - tail[-1]
+        return np.concatenate([[first], inside, [last]])
 
     def simulate(self, contributions: Array, source: Source) -> Array:
         return contributions + self.scale * laplace(source, len(contributions))

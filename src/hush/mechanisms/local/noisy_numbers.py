@@ -52,6 +52,10 @@ class NoisyNumber(LocalRandomizer):
     def tail(self, t: float) -> float:
         """Chance that the report of 0 is above t."""
 
+    @abstractmethod
+    def noised(self, numbers: Array, source: Source | None) -> Array:
+        """Numbers in [0, 1], each with noise from the source, or from secret bits where there is none."""
+
     def thresholds(self) -> tuple[float, ...]:
         """An attacker counts the reports above one of these."""
         return 0.5, 1.0
@@ -62,6 +66,15 @@ class NoisyNumber(LocalRandomizer):
 
     def bit(self) -> tuple[float, float]:
         return self.tail(1.0), self.tail(0.0)
+
+    def encode(self, values: Any, source: Source | None = None) -> Array:
+        """One noisy number per person, from secret bits unless a source is given: see `report_grid`.
+
+        >>> from hush import SeededSource
+        >>> LaplaceReport(1.0).encode([0.5, 0.5], SeededSource(1)).shape
+        (2,)
+        """
+        return self.noised(checked_numbers(type(self).__name__, values), source)
 
     def mean(self, reports: Array) -> float:
         """Unbiased estimate of the mean of the values."""
@@ -104,16 +117,9 @@ class LaplaceReport(NoisyNumber):
     def tail(self, t: float) -> float:
         return 0.5 * math.exp(-t / self.scale) if t >= 0 else 1 - 0.5 * math.exp(t / self.scale)
 
-    def encode(self, values: Any, source: Source | None = None) -> Array:
-        """One noisy number per person, from secret bits unless a source is given: see `report_grid`.
-
-        >>> from hush import SeededSource
-        >>> LaplaceReport(1.0).encode([0.5, 0.5], SeededSource(1)).shape
-        (2,)
-        """
+    def noised(self, numbers: Array, source: Source | None) -> Array:
         grid = report_grid(self.scale)
-        steps = grid.quantise(checked_numbers("LaplaceReport", values))
-        return add_laplace(steps, sensitivity=1.0, scale=self.scale, source=source, grid=grid).values
+        return add_laplace(grid.quantise(numbers), sensitivity=1.0, scale=self.scale, source=source, grid=grid).values
 
     def standard_error(self, people: int) -> float:
         """Standard error that the noise adds to the mean."""
@@ -161,16 +167,10 @@ class GaussianReport(NoisyNumber):
     def tail(self, t: float) -> float:
         return float(special.ndtr(-t / self.deviation))
 
-    def encode(self, values: Any, source: Source | None = None) -> Array:
-        """One noisy number per person, from secret bits unless a source is given: see `report_grid`.
-
-        >>> from hush import SeededSource
-        >>> GaussianReport(1.0).encode([0.5, 0.5], SeededSource(1)).shape
-        (2,)
-        """
-        grid = report_grid(self.deviation)
-        steps = grid.quantise(checked_numbers("GaussianReport", values))
-        return add_gaussian(steps, sensitivity=1.0, noise_multiplier=self.deviation, source=source, grid=grid).values
+    def noised(self, numbers: Array, source: Source | None) -> Array:
+        grid, deviation = report_grid(self.deviation), self.deviation
+        steps = grid.quantise(numbers)
+        return add_gaussian(steps, sensitivity=1.0, noise_multiplier=deviation, source=source, grid=grid).values
 
     def standard_error(self, people: int) -> float:
         """Standard error that the noise adds to the mean."""

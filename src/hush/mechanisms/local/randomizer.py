@@ -13,15 +13,13 @@ from hush.checks import count
 from hush.curves.composition.product import Product
 from hush.curves.pairs.pair import Pair
 from hush.curves.relation import Relation
-from hush.curves.theorems.shuffling.multiset import (
-    Plain,
-    clone,
-)
+from hush.curves.theorems.shuffling.multiset import Multiset, Plain, clone
 from hush.curves.theorems.shuffling.shuffled import HoeffdingBlanket, Named, ShuffledPair
 from hush.errors import InvalidParameter, NotCovered
 from hush.mechanisms.leaf import Leaf
 from hush.mechanisms.leaves.from_pair import FromPair
 from hush.mechanisms.neighbours import Neighbours
+from hush.mechanisms.stated_epsilon import EpsilonField
 from hush.mechanisms.traits import Scope, Special, Step
 from hush.randomness.source import Source
 
@@ -55,6 +53,10 @@ class LocalRandomizer(Leaf):
     def bit(self) -> tuple[float, float]:
         """(chance among others and for Q, chance for P) of one bit of a report, for lower bounds on compositions."""
 
+    def told(self, people: int) -> Multiset | None:
+        """What is attained where everyone else holds a third value, for lower bounds on compositions; None: nothing."""
+        return None
+
     def listed(self, people: int) -> Named:
         """Bounds that hold, too, but are no better: they are shown for comparison."""
         e = self.largest
@@ -78,6 +80,16 @@ class LocalRandomizer(Leaf):
         return Product.of([(self.report(), self.steps(removed, added))])
 
 
+class PureRandomizer(LocalRandomizer):
+    """A randomizer that states its local epsilon."""
+
+    epsilon: EpsilonField  # pyright: ignore[reportIncompatibleMethodOverride]
+
+    @property
+    def largest(self) -> float:
+        return float(self.epsilon)
+
+
 @lru_cache(maxsize=32)
 def _pair(randomizer: LocalRandomizer, people: int) -> ShuffledPair:
     alone: Named = (("unshuffled", Plain(randomizer.report())),)  # one report has no others to hide among
@@ -89,6 +101,7 @@ def _pair(randomizer: LocalRandomizer, people: int) -> ShuffledPair:
         report=randomizer.report(),
         people=people,
         bit=randomizer.bit(),
+        told=randomizer.told(people) if people > 1 else None,
     )
 
 
@@ -126,16 +139,20 @@ class Shuffled(Leaf):
     curve_says_more = True
 
     def attained(self, neighbours: Neighbours, alone: bool) -> tuple[Pair, ...] | None:
-        """Alone, the lower end of the pair; else one bit of every report, everyone else alike: that composes."""
-        if alone:
-            return None
-        witness = _pair(self.randomizer, self.people).witness
-        return (FromPair(witness, witness, Relation.REPLACE).evidence(neighbours).pair,)
+        """Alone, the lower end of the pair; else everyone else elsewhere, or alike: one law, which composes."""
+        return None if alone else self._witnessed(neighbours, _pair(self.randomizer, self.people).witnesses)
+
+    def _witnessed(self, neighbours: Neighbours, witnesses: tuple[Pair, ...]) -> tuple[Pair, ...]:
+        return tuple(FromPair(w, w, Relation.REPLACE).evidence(neighbours).pair for w in witnesses)
 
     @property
     def special(self) -> Special:
-        """That bit: the pair itself may be worst among people unlike either value."""
-        return Special(likened=lambda records, _: self.evidence(Neighbours.of(records, records)).attained(False))
+        """One bit of every report, everyone else alike: the pair may be worst among people unlike either value."""
+
+        def likened(records: int, alone: bool) -> tuple[Pair, ...]:  # noqa: ARG001
+            return self._witnessed(Neighbours.of(records, records), (_pair(self.randomizer, self.people).witness,))
+
+        return Special(likened=likened)
 
     def derivation(self) -> Step:
         names = ", ".join(name for name, _ in _pair(self.randomizer, self.people).above)

@@ -16,6 +16,7 @@ from hush.curves.relation import Relation
 from hush.curves.theorems.shuffling.multiset import (
     BinaryResponses,
     ManyBinaryResponses,
+    Multiset,
     Profile,
     blanket_of_response,
     clone,
@@ -25,7 +26,7 @@ from hush.curves.theorems.shuffling.multiset import (
 )
 from hush.curves.theorems.shuffling.shuffled import HoeffdingBlanket, Named
 from hush.mechanisms.local.checked_reports import CHOICES, LOCAL_EPSILON, SURE, checked_values
-from hush.mechanisms.local.randomizer import LocalRandomizer
+from hush.mechanisms.local.randomizer import PureRandomizer
 from hush.mechanisms.stated_epsilon import EpsilonField
 from hush.randomness.draws import integers, tosses
 from hush.randomness.float_noise import responses
@@ -33,7 +34,7 @@ from hush.randomness.source import Source, source_or_secure
 
 
 @dataclass(frozen=True)
-class LocalDP(LocalRandomizer):
+class LocalDP(PureRandomizer):
     """Any randomizer whose reports are epsilon-LDP: the general clone above, randomized response below.
 
     >>> LocalDP(epsilon=1.0).shuffled(people=10_000).epsilon(delta=1e-6).upper
@@ -45,10 +46,6 @@ class LocalDP(LocalRandomizer):
     word: ClassVar[str] = "local"
     theorem = "dominated by randomized response: Kairouz, Oh, Viswanath 2015"
     assumes = "the stated epsilon holds"
-
-    @property
-    def largest(self) -> float:
-        return float(self.epsilon)
 
     def report(self) -> Pair:
         return stated_points([self.epsilon], [0.0])
@@ -65,8 +62,11 @@ class LocalDP(LocalRandomizer):
         low = 1 / (math.exp(e) + 1)
         return (
             ("attained", others_agree(e, 1 - low, low, people)),
-            ("attained, among three", others_elsewhere(e, 1 / (math.exp(e) + 2), people)),
+            ("attained, among three", self.told(people)),
         )
+
+    def told(self, people: int) -> Multiset:
+        return others_elsewhere(self.epsilon, 1 / (math.exp(self.epsilon) + 2), people)
 
     def bit(self) -> tuple[float, float]:
         return 1 / (math.exp(self.epsilon) + 1), 1 / (1 + math.exp(-self.epsilon))
@@ -76,7 +76,7 @@ class LocalDP(LocalRandomizer):
 
 
 @dataclass(frozen=True, kw_only=True)
-class KaryResponse(LocalRandomizer):
+class KaryResponse(PureRandomizer):
     """k-ary randomized response: your own answer with probability e^eps/(e^eps + k - 1), each other one equally likely.
 
     >>> KaryResponse(epsilon=1.0, choices=2).shuffled(people=100).epsilon(delta=1e-6)
@@ -88,10 +88,6 @@ class KaryResponse(LocalRandomizer):
     relation: Relation = field(init=False, default=Relation.REPLACE)
     theorem = "the exact pair of two answers: Warner 1965"
     assumes = "one answer per person"
-
-    @property
-    def largest(self) -> float:
-        return float(self.epsilon)
 
     @property
     def other(self) -> float:
@@ -131,9 +127,11 @@ class KaryResponse(LocalRandomizer):
         if self.choices == 2 and people <= BinaryResponses.MOST:
             return (("exact", BinaryResponses(e, people)),)
         agree = ("attained", others_agree(e, self.own, self.other, people))
-        if self.choices == 2:
-            return (agree,)
-        return agree, ("attained, others elsewhere", others_elsewhere(e, self.other, people))
+        elsewhere = self.told(people)
+        return (agree,) if elsewhere is None else (agree, ("attained, others elsewhere", elsewhere))
+
+    def told(self, people: int) -> Multiset | None:
+        return None if self.choices == 2 else others_elsewhere(self.epsilon, self.other, people)
 
     def bit(self) -> tuple[float, float]:
         return self.other, self.own

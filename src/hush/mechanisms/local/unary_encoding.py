@@ -13,6 +13,7 @@ from hush.curves.pairs.finite import FinitePair
 from hush.curves.pairs.pair import Pair
 from hush.curves.relation import Relation
 from hush.curves.theorems.shuffling.multiset import (
+    Multiset,
     Plain,
     blanket_of_unary,
     others_agree,
@@ -22,7 +23,7 @@ from hush.curves.theorems.shuffling.shuffled import Named
 from hush.errors import InvalidParameter
 from hush.mechanisms.fields import truth
 from hush.mechanisms.local.checked_reports import CHOICES, LOCAL_EPSILON, SURE, checked_values
-from hush.mechanisms.local.randomizer import LocalRandomizer
+from hush.mechanisms.local.randomizer import PureRandomizer
 from hush.mechanisms.stated_epsilon import EpsilonField
 from hush.randomness.draws import tosses
 from hush.randomness.float_noise import uniform
@@ -30,7 +31,7 @@ from hush.randomness.source import Source, source_or_secure
 
 
 @dataclass(frozen=True, kw_only=True)
-class UnaryEncoding(LocalRandomizer):
+class UnaryEncoding(PureRandomizer):
     """A value among k as k bits, one of them 1, each bit then randomized (RAPPOR; Wang et al. 2017).
 
     Symmetric: every bit is kept with probability e^{eps/2}/(e^{eps/2} + 1). Optimised: the 1 is kept with probability
@@ -46,10 +47,6 @@ class UnaryEncoding(LocalRandomizer):
     relation: Relation = field(init=False, default=Relation.REPLACE)
     theorem = "the two bits in which two values differ: Erlingsson, Pihur, Korolova 2014; Wang, Blocki, Li, Jha 2017"
     assumes = "one value per person"
-
-    @property
-    def largest(self) -> float:
-        return float(self.epsilon)
 
     @property
     def keep(self) -> float:
@@ -79,10 +76,13 @@ class UnaryEncoding(LocalRandomizer):
     def below(self, people: int) -> Named:
         own, opposite, _ = self._bits
         agree = ("attained", others_agree(self.epsilon, own, opposite, people))
+        elsewhere = self.told(people)
+        return (agree,) if elsewhere is None else (agree, ("attained, others elsewhere", elsewhere))
+
+    def told(self, people: int) -> Multiset | None:
         if self.choices == 2:
-            return (agree,)
-        elsewhere = others_elsewhere(self.epsilon, self.flip * (1 - self.flip), people, scale=self._scale)
-        return agree, ("attained, others elsewhere", elsewhere)
+            return None
+        return others_elsewhere(self.epsilon, self.flip * (1 - self.flip), people, scale=self._scale)
 
     @property
     def _scale(self) -> float:

@@ -78,6 +78,11 @@ class Poisson(OneSample):
             raise NotCovered(
                 f"a sampled group of more than {MOST_SAMPLED} records: state the guarantee of the group instead"
             )
+        if len(counts) <= 2:  # nobody, or one record: what most questions are about
+            absent, present, *_ = (*counts, 0.0)
+            drawn = present * self.rate
+            left = absent + present * (1 - self.rate)
+            return (left, drawn) if drawn else (left,)
         kept = np.zeros(len(counts))
         for total, weight in enumerate(counts):
             if weight > 0:

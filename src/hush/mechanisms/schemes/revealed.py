@@ -44,12 +44,8 @@ class Revealed(OneSample):
         super().__post_init__()
         if isinstance(self.scheme, Revealed):
             object.__setattr__(self, "scheme", self.scheme.scheme)
-        for answer in ("population", "steps", "one_sample", "by_place", "streams"):
+        for answer in ("population", "steps", "one_sample", "by_place", "places", "streams"):
             object.__setattr__(self, answer, getattr(self.scheme, answer))
-
-    @property
-    def places(self) -> int | None:
-        return self.scheme.places
 
     @property
     def most_drawn(self) -> int:

@@ -41,10 +41,7 @@ class UnequalPoisson(OneSample):
         rule = "0 <= rate <= 1 for every record"
         checked = tuple(number("UnequalPoisson", rule, 0.0, 1.0, rate=rate) for rate in rates)
         object.__setattr__(self, "rates", checked)
-
-    @property
-    def places(self) -> int | None:
-        return len(self.rates)
+        object.__setattr__(self, "places", len(checked))
 
     @property
     def most_drawn(self) -> int:

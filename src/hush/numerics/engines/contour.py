@@ -10,8 +10,8 @@ from __future__ import annotations
 
 import math
 
-from hush.numerics.engines.contour_line import ContourLine, LineValue
-from hush.numerics.engines.saddle import Parts, all_orders, best_orders, choose_route, markov_exponent
+from hush.numerics.engines.contour_line import MOST_WORK, ContourLine, LineValue
+from hush.numerics.engines.saddle import Parts, all_orders, choose_route, line_orders, markov_exponent
 from hush.numerics.rounding import UNIT
 from hush.numerics.work import Exhausted
 
@@ -44,20 +44,22 @@ MARGINS = (1, 3, 10, 100, 1000)
 """Multiples of the margin that are tried, from narrow to wide, until the line certifies an end."""
 
 
-def log_delta_bounds(parts: Parts, epsilon: float, tolerance: float, hint: float | None = None) -> tuple[float, float]:
+def log_delta_bounds(
+    parts: Parts, epsilon: float, tolerance: float, hint: float | None = None, most_work: float = MOST_WORK
+) -> tuple[float, float]:
     """Certified bounds on log delta(epsilon) of the sum of the parts' losses; tolerance is on log delta.
 
     A hint says about where the answer lies, where Markov's inequality is far from it.
     """
     if hint is None:
-        orders, best = best_orders(parts, epsilon=epsilon)
+        orders, best = line_orders(parts, epsilon=epsilon)
         guess = float(orders.objective(epsilon, None)[best]) - MARKOV_EXCESS
     else:
         orders, guess = all_orders(parts, epsilon), hint
     lower, upper = -math.inf, 0.0
     for _ in range(DELTA_LINES):
         try:
-            line = ContourLine(parts, choose_route(orders, epsilon, guess, tolerance), tolerance)
+            line = ContourLine(parts, choose_route(orders, epsilon, guess, tolerance), tolerance, most_work)
         except Exhausted:
             break
         sample = line.delta(epsilon)
@@ -69,7 +71,12 @@ def log_delta_bounds(parts: Parts, epsilon: float, tolerance: float, hint: float
 
 
 def epsilon_bounds(
-    parts: Parts, log_delta: float, tolerance: float, floor: float = 0.0, hint: float | None = None
+    parts: Parts,
+    log_delta: float,
+    tolerance: float,
+    floor: float = 0.0,
+    hint: float | None = None,
+    most_work: float = MOST_WORK,
 ) -> tuple[float, float]:
     """Certified bounds on the epsilon >= 0 at which delta(epsilon) is e^log_delta; tolerance is relative to it.
 
@@ -77,7 +84,7 @@ def epsilon_bounds(
     answer lies, where that inequality is far from it.
     """
     if hint is None:
-        orders, best = best_orders(parts, log_delta=log_delta)
+        orders, best = line_orders(parts, log_delta=log_delta)
         c = float(orders.c[best])
         markov = max(float(orders.objective(None, log_delta)[best]), 0.0)
         if markov < floor or markov == 0:
@@ -91,9 +98,11 @@ def epsilon_bounds(
     for _ in range(EPSILON_LINES):
         relative = min(max(RELATIVE * tolerance * c * guess, FINEST), COARSEST)
         try:
-            line = ContourLine(parts, choose_route(orders, guess, log_delta, relative), relative)
+            line = ContourLine(parts, choose_route(orders, guess, log_delta, relative), relative, most_work)
         except Exhausted:
             break
+        if floor > 0 and line.delta(floor).upper <= log_delta:
+            return 0.0, floor
         found = _solve(line, guess, log_delta, relative / c)
         if found is None:
             if line.exhausted:
@@ -153,7 +162,7 @@ def _newton(line: ContourLine, sample: LineValue, excess: float) -> float:
 
 def _certified(line: ContourLine, epsilon: float, margin: float, log_delta: float) -> tuple[float, float]:
     """Ends about the root, as near as the line certifies them; 0 and infinity where it does not."""
-    upper = 0.0 if line.delta(0.0).upper <= log_delta else math.inf
+    upper = 0.0 if epsilon <= margin and line.delta(0.0).upper <= log_delta else math.inf
     lower = 0.0
     for widen in MARGINS:
         low, high = epsilon - widen * margin, epsilon + widen * margin

@@ -18,10 +18,11 @@ from hush.numerics.laws.envelope import Envelope
 from hush.numerics.laws.law import Tilted
 from hush.numerics.rounding import LARGEST_EXPONENT, UNIT
 from hush.numerics.special.logarithms import log1p
+from hush.numerics.special.turns import turned
 from hush.numerics.work import Exhausted, spend
 
-MOST_WORK = 1e7
-"""Terms that one line may sum before it gives up."""
+MOST_WORK, QUICK_WORK = 1e7, 5e5
+"""Terms that one line may sum before it gives up; and where there is another engine to be asked first."""
 SHARE = 0.1
 """Share of the tolerance for the nodes past the last one (C3). Whatever they are bounded by is charged."""
 LEAST_RATIO = -600.0
@@ -36,6 +37,8 @@ FINEST = 16
 """Cells of an envelope are quartered until they are so much finer than at first."""
 GUESS_ACCURACY, GUESS_COST = 20.0, 20_000
 """A guess at the reach takes moments to e^-20, and none where that takes more nodes than this."""
+CHEAP = 50_000
+"""Terms of a whole line below which a guess at its reach would cost more than it saves."""
 LOW_ACCURACY = 40.0
 """Accuracy at which the cost of the order to the right is counted: more than it is asked for."""
 HOPELESS = 1e3
@@ -60,8 +63,8 @@ class ContourLine:
     Where the losses lie on a lattice the integral is over one period of M, with a kernel to match.
     """
 
-    def __init__(self, parts: Parts, route: LineChoice, tolerance: float) -> None:
-        self.parts, self.route = parts, route
+    def __init__(self, parts: Parts, route: LineChoice, tolerance: float, most_work: float = MOST_WORK) -> None:
+        self.parts, self.route, self._most_work = parts, route, most_work
         self.lattice = common_lattice(parts)
         self.period, self.last_node = route.period, MOST_NODES
         if self.lattice:
@@ -83,12 +86,16 @@ class ContourLine:
             last = max(min(math.ceil(min(reach / self.step, MOST_REACH)) + 1, most), min(first + FIRST_NODES, most))
             top = (last - 1) * self.step
             cost = sum(law.cost(self.route.c, top, self._accuracy) for law, _ in self.parts)
-            work += (last - first) * cost
-            if work > MOST_WORK or cost > MOST_NODES:
+            if work + (last - first) * cost > self._most_work or cost > MOST_NODES:
                 if first == 0:
                     raise Exhausted
-                self.exhausted = True
-                return blocks
+                last = first + int((self._most_work - work) / cost) if cost <= MOST_NODES else first
+                most = last  # a part of the block that may still be worth its nodes, and the last one
+                top = (last - 1) * self.step
+                if last - first < FIRST_NODES:
+                    self.exhausted = True
+                    return blocks
+            work += (last - first) * cost
             tilts = self._tilts(top)
             if first == 0:
                 self._centre(tilts)
@@ -106,15 +113,17 @@ class ContourLine:
     def _reach(self, goal: float) -> float:
         """About where the integrand falls below the goal, from a few nodes: a first guess."""
         far = WIDER * math.sqrt(2 * math.log(10 / goal)) / self.route.spread
+        nodes = sum(law.cost(self.route.c, far, self._accuracy) for law, _ in self.parts)
+        if nodes * far / self.step < CHEAP:
+            return far
         if sum(law.cost(self.route.c, 0.0, GUESS_ACCURACY) for law, _ in self.parts) > GUESS_COST:
             return far
         y = far * SOONER
         size = np.zeros(len(y))
         for law, n in self.parts:
             tilt = law.tilt(self.route.c, accuracy=GUESS_ACCURACY)
-            angle = y[:, None] * (tilt.loss - tilt.mean)
-            fall, turn = 2 * np.sin(angle / 2) ** 2 @ tilt.weight, np.sin(angle) @ tilt.weight
-            size += n / 2 * np.log1p(np.maximum(fall * (fall - 2) + turn * turn, 1e-15 - 1))
+            fall, turn = (part @ tilt.weight for part in turned(y[:, None] * (tilt.loss - tilt.mean)))
+            size += n / 2 * np.log1p(np.maximum(fall * (fall + 2) + turn * turn, 1e-15 - 1))
         small = (size < math.log(SHARE * goal)).nonzero()[0]
         return WIDER * float(y[small[0]]) if len(small) else far
 
@@ -174,31 +183,52 @@ class ContourLine:
         self.phi = weight * np.concatenate([b.phi for b in blocks])
         self.slack = weight * np.concatenate([b.slack for b in blocks])
 
-    def _kernel(self, epsilon: float) -> tuple[Array, Array]:
-        """Transforms of 1 and of e^{-v} on v > 0: of the half-line, or of the lattice of the losses past epsilon."""
-        s = self.s
+    def kernels(self, gaps: Array | float) -> tuple[Array, Array, Array]:
+        """Transforms of 1 - e^{-v} and of e^{-v} on v > 0, and the sizes of what the first is made of.
+
+        They are those of the half-line, or of the lattice of the losses past epsilon, the first of them a gap away:
+
+            e^{-s gap} h (1 - e^{-gap} + e^{-sh - gap} (1 - e^{gap - h})) / ((1 - e^{-sh}) (1 - e^{-(s+1)h})),
+
+        which is the difference of two sums over the lattice without its cancellation.
+        """
         if not self.lattice:
-            return 1 / s, 1 / (s + 1)
+            return self._on_the_line
+        s, h = self.s, self.lattice[0]
+        gap = np.asarray(gaps)[..., None]
+        step, mass, discount = self._ladder
+        first, near = np.exp(-s * gap), np.exp(-gap)
+        here, beyond = -np.expm1(-gap), -near * np.expm1(gap - h)
+        size = np.abs(first * mass * discount) / h
+        made = size * (here + np.abs(step) * beyond)
+        return first * mass * discount / h * (here + step * beyond), first * near * discount, made
+
+    def gaps(self, epsilons: Array | float) -> Array | float:
+        """From each epsilon to the next point of the lattice."""
+        if not self.lattice:
+            return 0.0
         h, offset = self.lattice
-        gap = h - math.fmod(math.fmod(epsilon - offset, h) + h, h)
-        mass, discount = self._ladder
-        first = np.exp(-s * gap)
-        return first * mass, first * math.exp(-gap) * discount
+        return h - np.fmod(np.fmod(epsilons - offset, h) + h, h)
 
     @cached_property
-    def _ladder(self) -> tuple[Array, Array]:
-        """The sum over all steps of the lattice, for the transforms of 1 and of e^{-v}."""
+    def _on_the_line(self) -> tuple[Array, Array, Array]:
+        kernel = 1 / (self.s * (self.s + 1))
+        return kernel, 1 / (self.s + 1), np.abs(kernel)
+
+    @cached_property
+    def _ladder(self) -> tuple[Array, Array, Array]:
+        """e^{-sh}, and the sums over all steps of the lattice for the transforms of 1 and of e^{-v}."""
         h = self.lattice[0] if self.lattice else 1.0
-        return -h / np.expm1(-self.s * h), -h / np.expm1(-(self.s + 1) * h)
+        return np.exp(-self.s * h), -h / np.expm1(-self.s * h), -h / np.expm1(-(self.s + 1) * h)
 
     def delta(self, epsilon: float) -> LineValue:
         """delta(eps) with its error and its slope, on a log-scale of their own."""
         c, right, period = self.route.c, self.route.right, self.period
         log_scale = self.value - c * epsilon
-        mass, discount = self._kernel(epsilon)
+        kernel, discount, made = self.kernels(self.gaps(epsilon))
         spend(20 * len(self.y))
         turned = self.phi * np.exp(1j * self.y * (self.mean - epsilon))
-        terms = turned * (mass - discount)
+        terms = turned * kernel
         value, slope = float(np.real(terms).sum()), -float(np.real(turned * discount).sum())
         # Aliases on the left are e^{-cnR} delta(eps - nR), and 1 - e^x E_P[e^{-L}] <= delta(x) <= 1.
         known = _geometric(-c * period, -log_scale)
@@ -206,15 +236,16 @@ class ContourLine:
         value, uncertain = (value - known, uncertain) if uncertain < known else (value, known)
         markov = self.right_value + float(log_markov(right)) - right * epsilon
         aliases = uncertain + _geometric(-(right - c) * period, markov - log_scale)
-        if self.missing:  # what was left out adds to delta, and is not in the aliases
-            aliases += self.missing * (known + math.exp(min(-log_scale, LARGEST_EXPONENT)))
-        size = float(np.abs(terms).sum())
+        if self.missing:  # what was left out is not in the aliases
+            aliases += self.missing * known
+        size = float((np.abs(self.phi) * made).sum())
         whole = abs(value) + known
         doubt = math.inf if self.value_error > MOST_DOUBT else whole * math.expm1(self.value_error)
-        rounding = doubt + float(np.abs(mass - discount) @ self.slack)
+        rounding = doubt + float(np.abs(kernel) @ self.slack)
         rounding += (abs(slope) + c * whole) * 2 * (self.shift + 2 * UNIT * abs(epsilon))
         rounding += UNIT * size * (8 + abs(self.value) + float(self.y[-1]) * abs(self.mean - epsilon))
-        return LineValue(log_scale, value, slope, aliases + self.tail + rounding)
+        left_out = math.log(self.missing) if self.missing else -math.inf
+        return LineValue(log_scale, value, slope, aliases + self.tail + rounding, left_out)
 
 
 @dataclass(frozen=True, eq=False)
@@ -228,12 +259,17 @@ class Block:
 
 @dataclass(frozen=True)
 class LineValue:
-    """delta = e^{log_scale} (value +- error); its derivative is about e^{log_scale} slope."""
+    """e^{log_scale} (value +- error), of which the derivative is about e^{log_scale} slope, is delta or just below.
+
+    What delta may exceed it by is the mass of the losses that were left out, kept as a logarithm: it may be far above
+    the scale.
+    """
 
     log_scale: float
     value: float
     slope: float
     error: float
+    log_left_out: float = -math.inf
 
     @property
     def lower(self) -> float:
@@ -244,7 +280,10 @@ class LineValue:
     def upper(self) -> float:
         """Certified upper bound on log delta."""
         high = self.value + self.error
-        return min(0.0, self.log_scale + math.log(high)) if 0 < high < math.inf else 0.0
+        if not 0 < high < math.inf:
+            return 0.0
+        found = self.log_scale + math.log(high)
+        return min(0.0, found if self.log_left_out == -math.inf else float(np.logaddexp(found, self.log_left_out)))
 
 
 def _geometric(log_ratio: float, log_first: float) -> float:

@@ -17,8 +17,15 @@ NODES_PER_OCTAVE = 1.25
 The shortest block of a line has eight nodes, so that y is at least seven steps."""
 FIRST_JUMP = 0.75
 """Octaves begin at this share of one over the size of a jump: nearer to 0 a law that is nearly an atom is flat."""
+NEARLY = 1.5
+"""Where the first octave would begin so near to the last node, it begins there: the step in between costs a factor of
+four in the exponent, finer intervals cost time."""
 RESOLVED = 0.5
 """Intervals of an octave turn the law by at most half a radian at first; more of them make the bound tighter."""
+FARTHEST = 1e15
+"""Multiples of the last node up to which the first octave may begin: past it a law is as good as an atom."""
+NOTHING = 1e-3
+"""An octave whose total variation alone bounds it by this share of the goal is not looked at any closer."""
 OCTAVES = 60
 """Octaves that are summed at the most; beyond them |phi| <= 1 is enough: 2^-60 of the first is left."""
 ALMOST_ONE = 1 - 1e-16
@@ -36,26 +43,31 @@ def tail_bound(envelopes: Envelopes, start: float, goal: float, stop: float = ma
     flat = stop < math.inf
     deviation = max(e.deviation for e, _ in envelopes)
     jump = max(((n * e.deviation * e.jump, e.jump) for e, n in envelopes), default=(0.0, 0.0))[1]
-    y = min(max(start, FIRST_JUMP / jump), stop) if jump > 0 else start
-    total = _between(envelopes, start, y, flat) if y > start else 0.0
+    y = start
+    if 0 < jump * start * NEARLY < FIRST_JUMP:
+        # a multiple of a node is a node: a sum from there on is below the integral
+        y = min(start * math.ceil(min(FIRST_JUMP / jump / start, FARTHEST)), stop)
+    total = _between(envelopes, start, y, goal, flat) if y > start else 0.0
+    octaves, rests = _decay(envelopes, y) if not flat else (np.full(OCTAVES, math.inf), np.empty(0))
     rest = math.inf
-    for _ in range(OCTAVES):
-        rest = max(stop - y, 0.0) if flat else _decay(envelopes, y)
+    for octave, known in zip(range(OCTAVES), octaves.tolist(), strict=False):
+        rest = max(stop - y, 0.0) if flat else float(rests[octave])
         if total > goal or total + rest <= goal:
             break
-        total += _octave(envelopes, y, deviation, goal, flat)
+        total += known if known <= NOTHING * goal else min(known, _octave(envelopes, y, deviation, goal, flat))
         y *= 2
     return total + rest
 
 
-def _decay(envelopes: Envelopes, start: float) -> float:
-    """The same integral from atoms and total variation alone, octave by octave (C3c)."""
+def _decay(envelopes: Envelopes, start: float) -> tuple[Array, Array]:
+    """The same integral from atoms and total variation alone (C3c): over each octave, and from each of them on."""
     y = start * _OCTAVES
     log_bound = sum(n * np.log(np.maximum(e.decay(y), UNDERFLOW)) for e, n in envelopes)
-    return float((np.exp(log_bound) / (2 * y)).sum()) + 1 / float(2 * y[-1])
+    octaves = np.exp(log_bound) / (2 * y)
+    return octaves, np.cumsum(octaves[::-1])[::-1] + 1 / float(2 * y[-1])
 
 
-_OCTAVES = 2.0 ** np.arange(OCTAVES)
+_OCTAVES = 2.0 ** np.arange(2 * OCTAVES)
 
 
 def _octave(envelopes: Envelopes, low: float, deviation: float, goal: float, flat: bool) -> float:
@@ -68,27 +80,32 @@ def _octave(envelopes: Envelopes, low: float, deviation: float, goal: float, fla
     if count * cells > 4 * MOST_TERMS:  # not worth it: |phi| <= 1
         return NODES_PER_OCTAVE * (low if flat else 1 / low)
     while True:
-        edges = np.linspace(low, 2 * low, count + 1)
-        middle, radius = (edges[1:] + edges[:-1]) / 2, low / count / 2
         log_bound = np.zeros(count)
         for envelope, n in envelopes:
-            log_bound += n * np.log(np.maximum(envelope.ceiling(middle, radius), UNDERFLOW))
+            log_bound += n * np.log(np.maximum(envelope.ceiling(low, 2 * low, count), UNDERFLOW))
         bound = NODES_PER_OCTAVE * math.exp(float(log_bound.max())) * (low if flat else 1 / low)
         if bound <= goal or 4 * count * cells > MOST_TERMS:
             return bound
         count *= 4
 
 
-def _between(envelopes: Envelopes, start: float, stop: float, flat: bool) -> float:
+def _between(envelopes: Envelopes, start: float, stop: float, goal: float, flat: bool) -> float:
     """The same integral over [start, stop], by 1 - |phi(y)|^2 >= (1 - |phi(ny)|^2)/n^2 with ny in [stop, 2 stop]."""
-    edges = np.linspace(stop, 2 * stop, 17)
-    middle, radius = (edges[1:] + edges[:-1]) / 2, stop / 32
-    y = np.geomspace(start, stop, 100)
-    log_bound = np.zeros(len(y))
-    for envelope, n in envelopes:
-        gap = 1 - float(envelope.ceiling(middle, radius).max()) ** 2
-        log_bound += n / 2 * np.log1p(-np.minimum(gap / (stop / y + 1) ** 2, ALMOST_ONE))
-    return float(np.exp(log_bound[:-1]) @ _lengths(y, flat))
+    y = start * (stop / start) ** _SHARES
+    y[-1] = stop
+    total = math.inf
+    for count in (4, 16):
+        log_bound = np.zeros(len(y))
+        for envelope, n in envelopes:
+            gap = 1 - float(envelope.ceiling(stop, 2 * stop, count).max()) ** 2
+            log_bound += n / 2 * np.log1p(-np.minimum(gap / (stop / y + 1) ** 2, ALMOST_ONE))
+        total = float(np.exp(log_bound[:-1]) @ _lengths(y, flat))
+        if total <= goal:
+            break
+    return total
+
+
+_SHARES = np.linspace(0, 1, 60)
 
 
 def _lengths(edges: Array, flat: bool) -> Array:

@@ -14,7 +14,8 @@ import numpy as np
 
 from hush.arrays import Array
 from hush.numerics.engines.grid import Bracket, dot
-from hush.numerics.engines.loss_lattice import LatticeLaw, LossSource, discretise, meeting, support
+from hush.numerics.engines.loss_lattice import LatticeLaw, discretise, meeting, support
+from hush.numerics.engines.loss_source import LossSource
 from hush.numerics.work import room, spend
 
 SUM_ROUNDING = 1e-10
@@ -90,7 +91,9 @@ def _joined(a: LatticeLaw, b: LatticeLaw, step: float, points: int) -> LatticeLa
     return LatticeLaw(a.first + b.first, mass, infinite)
 
 
-def direct_bracket(sources: Sequence[LossSource], size: int, log_cut: float, ceiling: float = math.inf) -> Bracket:
+def direct_bracket(
+    sources: Sequence[LossSource], size: int, log_cut: float, ceiling: float = math.inf
+) -> Bracket[Convolved]:
     """Both laws of a sum of few losses, whatever their tails: there is no tilt to choose.
 
     For epsilon up to the ceiling, losses that make the sum exceed it whatever the others are need no places of

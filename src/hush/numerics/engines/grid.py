@@ -9,13 +9,14 @@ from __future__ import annotations
 import math
 from collections.abc import Sequence
 from dataclasses import dataclass
-from typing import Protocol
+from typing import Generic, Protocol, TypeVar
 
 import numpy as np
 import scipy  # scipy.fft is loaded when first used: most questions never come here
 
 from hush.arrays import Array
-from hush.numerics.engines.loss_lattice import LatticeLaw, LossSource, discretise, meeting, support
+from hush.numerics.engines.loss_lattice import LatticeLaw, discretise, meeting, spread, support
+from hush.numerics.engines.loss_source import LossSource
 from hush.numerics.rounding import UNIT
 from hush.numerics.work import room, spend
 
@@ -25,8 +26,8 @@ masses sum to 1, so 1e-26 is charged."""
 LEAST_TILT = 1e-12
 """Stands for a tilt of 0, by which that reach is divided."""
 SMALLEST = 5e-324
-"""The least float stands for 0 where a logarithm is taken. It is above 0, so upper bounds hold. To a lower bound it
-adds at most 5e-324 per point of the lattice: it can only matter for deltas below 1e-300."""
+"""The least float stands for 0 where a logarithm is taken, in laws above: a mass that underflowed is smaller. In laws
+below 0 stays 0."""
 UNDERFLOW = 1e-300
 """Stands for a zero of a spectrum, where it is far below the noise that is charged (G7), and for a tilt of 0 by which
 is divided, where the width of the law is charged instead (G9)."""
@@ -93,17 +94,27 @@ class Composed:
         return min(float(np.logaddexp(body, math.log(self.at_infinity)) if self.at_infinity else body), 0.0)
 
 
-def compose(laws: Sequence[tuple[LatticeLaw, int]], step: float, tilt: float, size: int) -> Composed:
-    """Sum the lattice laws by one FFT of the laws tilted by e^{tilt L}; Chernoff bounds what falls outside."""
-    room(size, 10 + 15 * len(laws))
-    tilted = [Slanted.of(law, n, step, tilt) for law, n in laws]
-    spectrum = np.zeros(size // 2 + 1, dtype=complex)
+NOTHING = Composed(np.zeros(1), np.zeros(1), 0.0, 0.0, 0.0, 0.0, 0.0)
+"""A law below with no mass at all, of which no lower bound comes."""
+
+
+def compose(
+    laws: Sequence[tuple[LatticeLaw, int]], step: float, tilt: float, size: int, least: float = SMALLEST
+) -> Composed:
+    """Sum the lattice laws by one FFT of the laws tilted by e^{tilt L}; Chernoff bounds what falls outside.
+
+    The least mass stands for any that is below it: 0 in laws below.
+    """
+    room(size, 10 + sum(8 if n == 1 else 15 for _, n in laws))
+    tilted = [Slanted.of(law, n, step, tilt, least) for law, n in laws]
+    spectrum, log_spectrum = np.ones(size // 2 + 1, dtype=complex), np.zeros(size // 2 + 1, dtype=complex)
     for part in tilted:
-        folded = np.zeros(size)
-        np.add.at(folded, (np.arange(len(part.weight)) - part.centre) % size, part.weight)
-        wave = scipy.fft.rfft(folded)
-        spectrum += part.times * np.log(np.where(wave == 0, UNDERFLOW, wave))
-    masses = scipy.fft.irfft(np.exp(spectrum), size)
+        wave = scipy.fft.rfft(_folded(part.weight, part.centre, size))
+        if part.times == 1:
+            spectrum *= wave
+        else:
+            log_spectrum += part.times * np.log(np.where(wave == 0, UNDERFLOW, wave))
+    masses = scipy.fft.irfft(spectrum * np.exp(log_spectrum), size)
     mean = math.fsum(p.times * p.mean for p in tilted)
     start = math.fsum(p.times * p.first for p in tilted)
     points = sum(p.times * (len(p.weight) - 1) for p in tilted) + 1
@@ -128,6 +139,13 @@ def compose(laws: Sequence[tuple[LatticeLaw, int]], step: float, tilt: float, si
     )
 
 
+def _folded(weight: Array, centre: int, size: int) -> Array:
+    """The weights round a circle of so many places, that of the centre first."""
+    whole = np.zeros(-(-len(weight) // size) * size)
+    whole[: len(weight)] = weight
+    return np.roll(whole.reshape(-1, size).sum(axis=0), -centre)
+
+
 @dataclass(frozen=True, eq=False)
 class Slanted:
     """A lattice law tilted and normalised."""
@@ -147,10 +165,11 @@ class Slanted:
         return float(max(-self.losses[0], self.losses[-1]))
 
     @classmethod
-    def of(cls, law: LatticeLaw, times: int, step: float, tilt: float) -> Slanted:
+    def of(cls, law: LatticeLaw, times: int, step: float, tilt: float, least: float = SMALLEST) -> Slanted:
         spend(6 * len(law.mass))
         losses = law.first + step * np.arange(len(law.mass))
-        exponent = np.log(np.maximum(law.mass, SMALLEST)) + tilt * losses
+        mass = np.maximum(law.mass, least)
+        exponent = np.where(mass > 0, np.log(np.where(mass > 0, mass, 1.0)) + tilt * losses, -math.inf)
         top = float(exponent.max())
         weight = np.exp(exponent - top)
         moment = float(weight.sum())
@@ -187,6 +206,9 @@ def _outside(tilted: Sequence[Slanted], half: float, step: float) -> float:
     return total
 
 
+S = TypeVar("S", bound="Summed", covariant=True)
+
+
 class Summed(Protocol):
     """The law of a sum, as far as delta is concerned."""
 
@@ -196,25 +218,23 @@ class Summed(Protocol):
 
 
 @dataclass(frozen=True)
-class Bracket:
+class Bracket(Generic[S]):
     """The law of a sum from both sides at one resolution."""
 
-    upper: Summed
-    lower: Summed
+    upper: S
+    lower: S
 
     def log_delta(self, epsilon: float) -> tuple[float, float]:
         return self.lower.log_delta(epsilon, -1), self.upper.log_delta(epsilon, 1)
 
 
-def bracket(sources: Sequence[LossSource], size: int, tilt: float, log_cut: float) -> Bracket:
+def bracket(sources: Sequence[LossSource], size: int, tilt: float, log_cut: float) -> Bracket[Composed]:
     """Both composed laws on a lattice of about so many points; tails of P-mass below e^log_cut are cut off."""
     ranges = [support(source, log_cut) for source in sources]
     widest = max(NARROWEST, *(high - low for low, high in ranges))
     tilt = min(tilt, MOST_TILT / widest)
     rough = widest / COARSE_POINTS
-    coarse = [
-        Slanted.of(discretise(s, rough, *r)[0], s.times, rough, tilt) for s, r in zip(sources, ranges, strict=True)
-    ]
+    coarse = [Slanted.of(spread(s, rough, *r), s.times, rough, tilt) for s, r in zip(sources, ranges, strict=True)]
     deviation = math.sqrt(sum(p.times * p.variance for p in coarse)) + rough
     width = DEVIATIONS * deviation + WIDTHS * widest
     everything = sum(s.times * (high - low) for s, (low, high) in zip(sources, ranges, strict=True))
@@ -223,7 +243,8 @@ def bracket(sources: Sequence[LossSource], size: int, tilt: float, log_cut: floa
     both = [(*discretise(s, step, *r), s.times) for s, r in zip(sources, ranges, strict=True)]
     points = sum(n * (len(above.mass) - 1) for above, _, n in both) + 1
     size = scipy.fft.next_fast_len(min(int(width / step) + 64, points), real=True)
+    lower = [(below, n) for _, below, n in both]
     return Bracket(
         compose([(above, n) for above, _, n in both], step, tilt, size),
-        compose([(below, n) for _, below, n in both], step, tilt, size),
+        compose(lower, step, tilt, size, 0.0) if all(below.mass.any() for below, _ in lower) else NOTHING,
     )

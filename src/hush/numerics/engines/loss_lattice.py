@@ -7,57 +7,29 @@ used here.
 from __future__ import annotations
 
 import math
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass
-from functools import cached_property
 
 import numpy as np
 
 from hush.arrays import Array
+from hush.numerics.engines.loss_source import LossSource, TailFunction, cell_masses, first_false, merged
 from hush.numerics.rounding import LARGEST_EXPONENT, UNIT
 from hush.numerics.work import room, spend
 
-Tails = tuple[Array, Array, Array, Array]
-"""P(L > l), Q(L > l), P(L <= l), Q(L <= l) at many losses l."""
-TailFunction = Callable[[Array], Tails]
-"""From losses to their tails."""
 FINER = 4.0
 """A lattice of the atoms' own is met exactly where it is at most so much finer than the step; else every k-th point."""
 LEFT_OF_ATOMS = 1e-9
 """Lattice points stand this share of a step left of the atoms that they meet, so that rounding puts no atom left of its
 point. Where an atom lies in its cell is charged (G6), so any share is valid."""
-BULK = 1e-3
-"""P-mass below the lower end of the bulk. It says where the lattice is anchored; any place is valid."""
 ATOMS_ROUNDING = 1e-12
 """Relative error of a sum of atoms past the end of the lattice: room for 4,000 roundings of one unit."""
 UNKNOWN_RATIO = 690.0
 """Past this loss the Q-mass of a cell, e^-690 of its P-mass, may have underflowed: there is no lower bound from it."""
 NOTHING_LEFT = 1e-300
 """A step that shrinks a mass to this share leaves nothing of it: the share is dropped, which is valid from below."""
-FARTHEST = 1e6
-"""Ends of a law are looked for up to this loss; what lies beyond is charged as past the end of the lattice (G4, G5)."""
 MEETING = 2_000
 """Atoms that a lattice is made to meet at the most, the heaviest ones. Where the others fall is charged (G6)."""
-
-
-@dataclass(frozen=True, eq=False)
-class LossSource:
-    """One kind of loss and how often it is summed: tails of its continuous part, and its atoms (loss, P-mass)."""
-
-    tails: TailFunction | None
-    losses: Array
-    masses: Array
-    times: int
-    lattice: float | None = None
-    """Where the atoms lie on a lattice of their own: its step."""
-
-    @cached_property
-    def anchor(self) -> float:
-        """A point of the lattice: the heaviest atom, or the lower end of the bulk (it may be narrower than a step)."""
-        if len(self.losses):
-            return float(self.losses[np.argmax(self.masses)])
-        tails = self.tails
-        return -_boundary(lambda l: float(tails(np.array([-l]))[2][0]) > BULK, 1e-9) if tails else 0.0
 
 
 @dataclass(frozen=True, eq=False)
@@ -81,6 +53,18 @@ def discretise(
     Losses past the high end are infinite above and at that end below; as a lump they keep their P- and Q-mass, see
     LatticeLaw.
     """
+    upper, lower = _both(source, step, low, high, lump)
+    heaviest = upper.first + step * int(np.argmax(upper.mass))
+    coarser = merged(source, step, heaviest)
+    return upper, lower if coarser is source else _both(coarser, step, low, high, lump)[1]
+
+
+def spread(source: LossSource, step: float, low: float, high: float) -> LatticeLaw:
+    """The first of these laws alone."""
+    return _both(source, step, low, high, False)[0]
+
+
+def _both(source: LossSource, step: float, low: float, high: float, lump: bool) -> tuple[LatticeLaw, LatticeLaw]:
     anchor = source.anchor - LEFT_OF_ATOMS * step
     room((high - low) / step, 20)
     first = math.floor((low - anchor) / step) - 1
@@ -154,11 +138,6 @@ class _Both:
         self.below = (self.below + max(rest * (1 - ATOMS_ROUNDING) - 8 * UNIT * kept, 0.0)) * lump
 
 
-def cell_masses(above: Array, below: Array) -> Array:
-    """Masses between neighbouring edges from both tails, whichever is smaller there."""
-    return np.maximum(np.where(above[:-1] < 0.5, above[:-1] - above[1:], below[1:] - below[:-1]), 0.0)
-
-
 def _contract(left: Array, right: Array, shrink: float) -> Array:
     """P-masses of a lattice law below the cells that spread to (left, right).
 
@@ -221,22 +200,6 @@ def support(source: LossSource, log_cut: float) -> tuple[float, float]:
     if tails is None:
         return ends
     cut = math.exp(max(log_cut, -LARGEST_EXPONENT))
-    high = _boundary(lambda l: float(tails(np.array([l]))[0][0]) > cut)
-    low = -_boundary(lambda l: float(tails(np.array([-l]))[2][0]) > cut)
+    high = first_false(lambda l: float(tails(np.array([l]))[0][0]) > cut)
+    low = -first_false(lambda l: float(tails(np.array([-l]))[2][0]) > cut)
     return min(low, high, ends[0]), max(low, high, ends[1])
-
-
-def _boundary(inside: Callable[[float], bool], width: float = 1e-3) -> float:
-    """Least point, to a relative width, from which on inside() is False (it may be negative)."""
-    reach = 1.0
-    while inside(reach) and reach < FARTHEST:
-        reach *= 2
-    low, high = -reach, reach
-    while not inside(low) and low > -FARTHEST:
-        low *= 2
-    for _ in range(100):
-        middle = (low + high) / 2
-        low, high = (middle, high) if inside(middle) else (low, middle)
-        if high - low <= width * abs(high) + 1e-18:
-            break
-    return high

@@ -22,8 +22,15 @@ MOST_PER_STEP = 50.0
 """On a lattice of step h orders up to 50/h are searched: past it neighbouring losses differ by e^50 in weight."""
 DEVIATION = 1.25
 """A normal's standard deviation over its mean absolute deviation, sqrt(pi/2): a scale, not a bound."""
-ALMOST_ZERO = 1e-6
-"""Order at which mean and spread of the law itself are taken: for searches only."""
+NO_TILT = np.zeros(1)
+"""Order at which mean and spread of the law itself are taken."""
+LIKELY = np.geomspace(0.1, 4, 18)
+"""Orders in units of a first guess: where the losses are many and alike, the best order is among them."""
+BELOW, ABOVE = 0.35, 2.5
+"""Orders around the best one that a line is chosen from reach from this share of it to this multiple, or farther."""
+SHALLOW, MOST_ROUNDS = 3.0, 4
+"""Where the integrand grows by less than e^3 from the best order that was tried to the next ones, a line near it will
+do; where it grows by more, orders between them are tried, in up to so many rounds."""
 LEAST_SPREAD, LEAST_PERIOD = 1e-30, 1e-12
 """Stand for a spread or a period of 0, by which the search divides."""
 MOMENT_ACCURACY = 40.0
@@ -57,6 +64,22 @@ class Orders:
             return self.value - self.c * epsilon - np.log(self.c) - np.log1p(self.c)
         return (self.exponent() - (log_delta or 0.0)) / self.c
 
+    def steepness(self, best: int, epsilon: float | None, log_delta: float | None) -> float:
+        """How much larger the log of the integrand is at the orders beside the best one."""
+        objective = self.objective(epsilon, log_delta)
+        rise = float(max(objective[best - 1], objective[best + 1]) - objective[best])
+        return rise if epsilon is not None else rise * float(self.c[best])
+
+    def joined(self, other: Orders) -> Orders:
+        """All orders of both."""
+        place = np.argsort(np.concatenate([self.c, other.c]))
+        both = zip(self._columns, other._columns, strict=True)
+        return Orders(*(np.concatenate(pair)[place] for pair in both))
+
+    @property
+    def _columns(self) -> tuple[Array, Array, Array, Array]:
+        return self.c, self.value, self.mean, self.spread
+
 
 def log_markov(c: Array | float) -> Array:
     """log sup_{x > 0} (1 - e^-x) e^{-cx}: what Markov's inequality at order c gains on the hockey stick."""
@@ -65,20 +88,45 @@ def log_markov(c: Array | float) -> Array:
 
 def best_orders(parts: Parts, *, epsilon: float | None = None, log_delta: float | None = None) -> tuple[Orders, int]:
     """Orders around the one that gives the best Markov (Renyi) bound, and the index of that one."""
-    start = Orders.of(parts, np.array([ALMOST_ZERO]))
+    guess, largest = _first_guess(parts, epsilon, log_delta)
+    return _narrowed(parts, guess / 40, guess * 1.5, largest, epsilon, log_delta)
+
+
+def line_orders(parts: Parts, *, epsilon: float | None = None, log_delta: float | None = None) -> tuple[Orders, int]:
+    """The same for a line, which may pass beside the best order: one round will do where that is near a first guess."""
+    guess, largest = _first_guess(parts, epsilon, log_delta)
+    orders = Orders.of(parts, np.minimum(guess, largest / LIKELY[-1]) * LIKELY)
+    best = int(np.argmin(orders.objective(epsilon, log_delta)))
+    c = float(orders.c[best])
+    if best == 0:
+        return _narrowed(parts, c / 40, 1.5 * c, largest, epsilon, log_delta)
+    if best == len(orders.c) - 1:
+        return _narrowed(parts, float(orders.c[-2]), min(12 * c, largest), largest, epsilon, log_delta)
+    inside = orders.c[0] <= BELOW * c and ABOVE * c <= orders.c[-1]
+    if inside and orders.steepness(best, epsilon, log_delta) <= SHALLOW:
+        return orders, best
+    return _around(parts, c, epsilon, log_delta)
+
+
+def _first_guess(parts: Parts, epsilon: float | None, log_delta: float | None) -> tuple[float, float]:
+    """The best order if the sum were normal, and the largest order that is searched."""
+    start = Orders.of(parts, NO_TILT)
     deviation = max(float(start.spread[0]), 1e-150)
     if epsilon is not None:
         depth = max(1.0, (epsilon - float(start.mean[0])) / deviation)
     else:
         depth = math.sqrt(2 * max(-(log_delta or 0.0), 0.5))
-    guess = min(max(depth / deviation, 1e-6), LARGEST_ORDER / 100)
     lattice = common_lattice(parts)
     largest = MOST_PER_STEP / lattice[0] if lattice else LARGEST_ORDER
-    guess = min(guess, largest / 2)
-    low, high = guess / 40, guess * 1.5
-    orders, best = start, 0
+    return min(max(depth / deviation, 1e-6), LARGEST_ORDER / 100, largest / 2), largest
+
+
+def _narrowed(
+    parts: Parts, low: float, high: float, largest: float, epsilon: float | None, log_delta: float | None
+) -> tuple[Orders, int]:
+    """Orders over a wide range, moved until the best one is inside, then those around it."""
+    orders, best = Orders.of(parts, np.geomspace(low, high, 12)), 0
     for _ in range(16):
-        orders = Orders.of(parts, np.geomspace(low, high, 12))
         best = int(np.argmin(orders.objective(epsilon, log_delta)))
         if best == len(orders.c) - 1 and high < largest:
             low, high = float(orders.c[-2]), min(high * 12, largest)
@@ -86,8 +134,21 @@ def best_orders(parts: Parts, *, epsilon: float | None = None, log_delta: float 
             low, high = low / 40, float(orders.c[1])
         else:
             break
-    orders = Orders.of(parts, float(orders.c[best]) * _NEARBY)
-    return orders, int(np.argmin(orders.objective(epsilon, log_delta)))
+        orders = Orders.of(parts, np.geomspace(low, high, 12))
+    return _around(parts, float(orders.c[best]), epsilon, log_delta)
+
+
+def _around(parts: Parts, c: float, epsilon: float | None, log_delta: float | None) -> tuple[Orders, int]:
+    """Orders near this one, and the index of the best of them; ever nearer ones where the objective is steep."""
+    orders = Orders.of(parts, c * _NEARBY)
+    best = int(np.argmin(orders.objective(epsilon, log_delta)))
+    for _ in range(MOST_ROUNDS):
+        if not 0 < best < len(orders.c) - 1 or orders.steepness(best, epsilon, log_delta) <= 1:
+            break
+        between = np.geomspace(orders.c[best - 1], orders.c[best + 1], 12)[1:-1]
+        orders = orders.joined(Orders.of(parts, between))
+        best = int(np.argmin(orders.objective(epsilon, log_delta)))
+    return orders, best
 
 
 def all_orders(parts: Parts, epsilon: float) -> Orders:

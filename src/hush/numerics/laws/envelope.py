@@ -12,6 +12,8 @@ from functools import cached_property
 import numpy as np
 
 from hush.arrays import Array
+from hush.numerics.rounding import UNIT
+from hush.numerics.special.turns import turned
 from hush.numerics.work import room
 
 MOST_CELLS = 20_000
@@ -83,24 +85,37 @@ class Envelope:
         """Relative error of the total mass."""
         return float(self.weight @ self.slack)
 
-    def ceiling(self, y: Array, radius: float) -> Array:
-        """Bound on |phi(t)| for all t within radius of each y: value in the middle, modulus of continuity, cells.
+    def ceiling(self, low: float, high: float, count: int) -> Array:
+        """Bound on |phi| over each of so many equal intervals: value in the middle, modulus of continuity, cells.
 
         All errors are of the size of phi - 1 or of the distances to the median, so that a near-atom costs little:
         with true masses w(1+s)/N, N = sum of w(1+s), phi - 1 is off by (sum of w|s||e^{iyl} - 1| + |phi - 1||N - 1|)/N.
         """
         if self.wrong > MOST_WRONG:
-            return np.ones(len(y))
-        room(len(y) * len(self.loss), 6)
-        offset = self.loss - self.median
-        distance = np.abs(offset)
-        far = float(y.max()) + radius
-        moved = np.minimum(2.0, radius * distance + far * self.half_width) * (1 + self.slack)
-        moved = moved + self.slack * np.minimum(2.0, far * distance)
-        angle = y[:, None] * offset
-        real, imaginary = np.cos(angle) @ self.weight, np.sin(angle) @ self.weight
-        error = float(self.weight @ moved) + self.wrong * np.hypot(1 - real, imaginary)
-        return np.minimum(1.0, np.hypot(real, imaginary) + error / (1 - self.wrong) + self.lost)
+            return np.ones(count)
+        if (low, high, count) not in self._ceilings:
+            self._ceilings[low, high, count] = self._ceiling(low, high, count)
+        return self._ceilings[low, high, count]
+
+    @cached_property
+    def _ceilings(self) -> dict[tuple[float, float, int], Array]:
+        return {}
+
+    def _ceiling(self, low: float, high: float, count: int) -> Array:
+        room(count * len(self.loss), 2)
+        offset, radius = self._offset, (high - low) / count / 2
+        moved = np.minimum(2.0, radius * self._distance + high * self.half_width) * (1 + self.slack)
+        moved += self.slack * np.minimum(2.0, high * self._distance)
+        phi = self._waves((low + radius) * offset, 2 * radius * offset, count)
+        error = float(self.weight @ moved) + self.wrong * np.abs(1 - phi)
+        return np.minimum(1.0, np.abs(phi) + error / (1 - self.wrong) + self.lost + 4 * count * UNIT)
+
+    def _waves(self, angle: Array, turn: Array, count: int) -> Array:
+        """The mean of e^{i(angle + k turn)} for k = 0, 1, ...: products of the first two, each off by one rounding."""
+        first, second = (1 + real + 1j * imaginary for real, imaginary in (turned(angle), turned(turn)))
+        waves: Array = np.empty((count, len(angle)), dtype=complex)
+        waves[0], waves[1:] = first * self.weight, second
+        return np.multiply.accumulate(waves, axis=0, out=waves).sum(axis=1)
 
     def decay(self, y: Array) -> Array:
         """Bound on |phi| at y and beyond: some cells count with their mass, the rest with its total variation over y.
@@ -124,10 +139,18 @@ class Envelope:
         for flip in (slice(None), slice(None, None, -1)):
             after = np.cumsum(sure[flip][::-1])[::-1]
             rest = np.cumsum(change[flip][::-1])[::-1] + np.where(after < after[0], height[flip], 0.0)
-            some = np.unique(np.minimum(np.searchsorted(-after, -after[0] * _KEPT), len(after) - 1))
+            some = np.minimum(np.searchsorted(-after, -after[0] * _KEPT), len(after) - 1)
             masses.append(1 - after[some])
             variations.append(rest[some] + self.jumps)
         return np.concatenate(masses), np.minimum(np.concatenate(variations), MOST_VARIATION)
+
+    @cached_property
+    def _offset(self) -> Array:
+        return self.loss - self.median
+
+    @cached_property
+    def _distance(self) -> Array:
+        return np.abs(self._offset)
 
     @cached_property
     def median(self) -> float:
@@ -138,9 +161,9 @@ class Envelope:
     @cached_property
     def deviation(self) -> float:
         """Mean absolute distance to the median."""
-        return float(self.weight @ np.abs(self.loss - self.median))
+        return float(self.weight @ self._distance)
 
     @cached_property
     def jump(self) -> float:
         """Size of the distances that make up the variance: it is the deviation unless the law is nearly an atom."""
-        return float(self.weight @ (self.loss - self.median) ** 2) / max(self.deviation, UNDERFLOW)
+        return float(self.weight @ self._offset**2) / max(self.deviation, UNDERFLOW)

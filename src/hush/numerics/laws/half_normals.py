@@ -23,6 +23,7 @@ from hush.numerics.laws.exponentials import (
     logistic,
 )
 from hush.numerics.laws.law import NEGLIGIBLE, SPARE, Nodes
+from hush.numerics.rounding import UNIT
 from hush.numerics.work import room, spend
 
 BEYOND = 13.0
@@ -38,8 +39,9 @@ COARSE, MOST_COARSE = 4000, 1_000_000
 """Points at which the density is looked at to see where cells matter: 4000, or two per deviation."""
 DEEP = 25.0
 """Cells matter where the density is above e^-25 of its largest value; the mass outside is bounded and charged (C3b)."""
-OUTSIDE_ROUNDING = 1e-9
-"""Room for the rounding of the log of that mass, a sum of thousands of terms: some 1e-11."""
+OUTSIDE_ROUNDING = 1e-12
+"""Room for the rounding of the sum of up to a million terms of that mass, which numpy adds in pairs; the rounding of
+their logs, in proportion to their size, comes on top."""
 
 
 @dataclass(frozen=True)
@@ -77,6 +79,7 @@ class HalfNormals:
         """Half-length of a panel: what 32 points on it can integrate to the accuracy, about."""
         power = abs(self._powers(tilt)[0])
         room = max(ROOM - accuracy, LEAST_ROOM)
+        # 12, 2.2 and 1.9: about the growth of the integrand per half-length; what comes of it is computed and charged
         return min(
             WIDEST, LONGEST / self.distance, room / (12.0 + 2.2 * power * self.distance + 1.9 * reach * self.distance)
         )
@@ -122,7 +125,13 @@ class HalfNormals:
         left_out += math.exp(min(float(self._log_density(np.array([self._end(power)]), power)[0]) - top, MOST_EXCESS))
         error = (quadrature + left_out) / float(np.exp(log_weight - top).sum())
         slope = self.distance * logistic(self.rate, self.distance * u)
-        return Nodes(sign * mixed, log_weight, 3 * mixed + 2 * slope * u, error)
+        loss_error = 3 * mixed + 2 * slope * u
+        return Nodes(sign * mixed, log_weight, loss_error, error, loss_error + self._weight_error(u, power))
+
+    def _weight_error(self, u: Array, power: float) -> Array:
+        """Rounding error of -x^2/2 in units, and of the place, which moves the log-density by its slope (C8a)."""
+        x = u + self.distance / 2
+        return x * x + np.abs(self._steepness(u, power)) * x
 
     def cost(self, tilt: float, reach: float, accuracy: float) -> float:
         end, half = self._end(self._powers(tilt)[0]), self._half(tilt, reach, accuracy)
@@ -150,6 +159,7 @@ class HalfNormals:
         slope, steepness = self.distance * share, self._steepness(u, power)
         sides = [np.abs(self._mixed(u + side) - mixed) for side in (step / 2, -step / 2)]
         slack = cell_slack(np.abs(steepness) * step / 2, bend * step * step / 8)
+        slack += UNIT * (self._weight_error(u, power) + abs(power) * (3 * mixed + 2 * slope * u))
         score = np.abs(steepness - self.distance * (1 - share)) / np.maximum(slope, FLATTEST)
         half_width = np.maximum(*sides)
         for edge in (0, -1):  # the density jumps where cells were left out
@@ -174,8 +184,15 @@ class HalfNormals:
         turn = np.where((most > 0) & (least < 0), np.maximum(most, -least) * step / 2, 0.0)
         ceiling = np.maximum(log_density[:-1], log_density[1:]) + turn
         ceiling[kept] = -math.inf
-        cells = float(np.logaddexp.reduce(ceiling)) + math.log(step)
-        return float(np.logaddexp(cells, log_density[-1])) + OUTSIDE_ROUNDING
+        ceiling = np.append(ceiling + math.log(step), log_density[-1])
+        top = float(ceiling.max())
+        mixed = float(self._mixed(edges[-1:])[0])  # it and x grow, so the last place has the largest terms
+        size = 0.5 * (float(edges[-1]) + self.distance / 2) ** 2 + abs(power) * mixed + 1
+        return top + math.log(float(np.exp(ceiling - top).sum())) + OUTSIDE_ROUNDING + 16 * UNIT * size
+
+    @property
+    def rising(self) -> None:
+        return None
 
     def without_tail(self, log_mass: float) -> tuple[HalfNormals, float]:  # noqa: ARG002
         """Nothing is left out: the tail is that of the normal, and its moments are sums over few panels."""

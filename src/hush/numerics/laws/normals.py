@@ -13,13 +13,14 @@ from hush.arrays import Array
 from hush.numerics.laws.envelope import FLATTEST, MOST_CELLS, MOST_SCORE, Cells, cell_slack, cell_width
 from hush.numerics.laws.law import FARTHEST, NEGLIGIBLE, SPARE, Nodes
 from hush.numerics.laws.normal_mixture import Mixture, crossings, log_mixture, posterior, width
+from hush.numerics.rounding import UNIT
 from hush.numerics.work import remembered, room, spend
 
 DEEP = 38.0
 """Cells lighter than e^-38 of the heaviest are left out; their mass is charged (C3b)."""
-LOST_FACTOR = 4
-"""The mass left out is charged as four times the number of all cells times the heaviest that was left out: room for
-cells that are heavier than their middle says, and for what lies past the last one."""
+LOST_FACTOR = 2
+"""The mass left out is charged as twice the number of all cells times the largest bound on one that was left out: as
+much again for what lies past the last one, where the density is below e^-72 (C3b)."""
 FAR = 12.0
 """Past the outermost centres (1+c)a - cb the tilted log-density falls like -t^2/2: beyond 12 it has lost e^-72 (C6).
 
@@ -30,8 +31,9 @@ TWICE = math.log(4)
 """The step is chosen for 4 N e^{-2 pi d/h}: above the bound 2 N/(e^{2 pi d/h} - 1) wherever e^{2 pi d/h} > 2 (C4)."""
 WIDTHS = np.array([0.02, 0.05, 0.1, 0.2, 0.3, 0.4, 0.5, 0.6, 0.7, 0.8, 0.9, 1.0])
 """Shares of the widest strip that are tried; each is valid, the one with the largest step is taken."""
-DROPPED = 8
-"""Factor of the mass of dropped nodes (C6): room for a node nearest to the peak that weighs an eighth of the peak."""
+DROPPED = 2
+"""The mass of dropped nodes is charged twice (C6): as much again for those past the regions, where the density is below
+e^-72 and falls like e^{-t^2/2}."""
 MOST_EXCESS = 100.0
 """A density at the end that is e^100 times the heaviest node is no less of an error: nothing is certified then."""
 TAIL_ROUNDING, LEAST_MISSING = 1e-9, 1e-300
@@ -48,8 +50,16 @@ FEW_POINTS, MOST_POINTS = 2000, 50_000
 """Points of a sweep, which serves searches only: up to 2000 are laid on one range, and never more than 50,000."""
 ALL_INTEGERS = 40.0
 """Discrete noise is summed up to 40 deviations: e^-800 is left out of a sum that is at least 1."""
+MODE_POINTS, MODE_ROUNDS = 65, 12
+"""A mode is sought among so many places, then between two of them: nine rounds reach neighbouring floats."""
+UNSCANNED = 300
+"""Points of a sweep that are laid on the whole line between the outermost centres: to look for less would cost more."""
+Support = tuple[list[tuple[float, float]], float]
+"""Intervals that hold a tilted density, and the log of its peak."""
 _NEAR = np.linspace(-FAR, FAR, 97)
+"""Places about each mode, every quarter of a deviation."""
 _FINE = np.linspace(-NARROW_REACH, NARROW_REACH, 301)
+"""The same about a narrow crossing, every fifth of its width."""
 
 
 @dataclass(frozen=True)
@@ -77,6 +87,17 @@ class Normals:
         enough = int(np.argmax(mass <= log_mass))
         missing = float(np.exp(mass[enough])) * (1 + TAIL_ROUNDING) + LEAST_MISSING
         return replace(self, end=float(ends[enough, 0])), missing
+
+    @property
+    def rising(self) -> tuple[Mixture, Mixture] | None:
+        """Where all a_j lie at or past all b_k on one side."""
+        if self.spacing or self.end < math.inf:
+            return None
+        for sign in (1.0, -1.0):
+            above, below = (tuple((sign * a, w) for a, w in mixture) for mixture in (self.above, self.below))
+            if min(a for a, _ in above) >= max(b for b, _ in below):
+                return above, below
+        return None
 
     def loss(self, x: Array) -> Array:
         """log dP/dQ at x, accurate where it is small and where it is large."""
@@ -108,15 +129,28 @@ class Normals:
         drop = max(NEGLIGIBLE, accuracy + SPARE)
         peak = float(log_weight.max()) if self.spacing else peak
         keep = (log_weight > peak - drop) | (log_base > log_base.max() - drop)
+        lightness = peak - drop - float(log_weight.max())  # of a dropped node, beside the heaviest
         x, loss, log_weight = x[keep], loss[keep], log_weight[keep] + self._log_unit(step)
         slope = self.loss_slopes(x)[0]
         loss_error = 3 * np.abs(loss) + 2 * np.abs(slope) * (np.abs(x) + self._largest)
         span = regions[-1][1] - regions[0][0]
         error = 0.0 if self.spacing else math.exp(-accuracy)
-        error += DROPPED * (span + 1) * math.exp(-drop) / min(1.0, step)
+        error += DROPPED * (span + 1) / min(1.0, step) * math.exp(min(lightness, MOST_EXCESS))
         if self.end < math.inf:
             error += self._end_error(tilt, accuracy, log_weight)
-        return Nodes(loss, log_weight, loss_error, error)
+        return Nodes(loss, log_weight, loss_error, error, self._weight_error(x, tilt))
+
+    def _weight_error(self, x: Array, tilt: float) -> Array:
+        """Rounding error of -x^2/2 + log A in units: far out both are large, and nearly cancel (C8a).
+
+        Each exponent of A is off by two units of |a|(|x| + |a|), with the mean of |a| given x at most its root mean
+        square. A place x is off by a unit of itself, which moves the log-density by its slope.
+        """
+        mean, variance = posterior(self.above, x)
+        slope = self.loss_slopes(x)[0]
+        size = np.abs(x)
+        steepness = np.abs(mean + tilt * slope - x)
+        return x * x + 2 * np.sqrt(mean * mean + variance) * (size + self._largest) + steepness * size
 
     def _end_error(self, tilt: float, accuracy: float, log_weight: Array) -> float:
         """Error of the trapezoid rule from the end, relative to the whole: by the vertical edges of the strip there.
@@ -145,14 +179,19 @@ class Normals:
         log_weight = -0.5 * x * x + log_above + tilt * loss
         keep = log_weight > min(peak, float(log_weight.max())) - DEEP
         log_weight = log_weight + math.log(step / math.sqrt(2 * math.pi))
-        lost = math.log(LOST_FACTOR * len(x)) + float(log_weight[~keep].max(initial=-math.inf))
+        # the most that a cell can hold: its log-density rises by at most |slope| h/2 + bend h^2/8 from the middle
+        out = ~keep
+        slope, _, mean = self.loss_slopes(x[out])
+        most = log_weight[out] + np.abs(mean + tilt * slope - x[out]) * step / 2 + bend * step * step / 8
+        lost = math.log(LOST_FACTOR * len(x)) + float(most.max(initial=-math.inf))
         edge = np.diff(keep, prepend=False) | np.diff(keep, append=False)
         x, loss, log_weight, edge = x[keep], loss[keep], log_weight[keep], edge[keep]
         slope, curvature, mean = self.loss_slopes(x)
         steepness = -x + mean + tilt * slope
-        slack = cell_slack(np.abs(steepness) * step / 2, bend * step * step / 8)
+        slack = cell_slack(np.abs(steepness) * step / 2, bend * step * step / 8) + UNIT * self._weight_error(x, tilt)
         steep = np.maximum(np.abs(slope), FLATTEST)
-        half_width = np.maximum(np.abs(self.loss(x + step / 2) - loss), np.abs(loss - self.loss(x - step / 2)))
+        ends = self.loss(np.concatenate([x + step / 2, x - step / 2])).reshape(2, -1)
+        half_width = np.abs(ends - loss).max(axis=0)
         score = np.minimum(np.abs(steepness - curvature / np.where(slope < 0, -steep, steep)), MOST_SCORE) / steep
         # the density jumps where cells were left out: by one over the width, in units of the mass of the cell beside
         score += np.where(edge, 0.5 / np.maximum(half_width, FLATTEST), 0.0)
@@ -160,7 +199,7 @@ class Normals:
 
     def _lattice(self, regions: list[tuple[float, float]], step: float) -> Array:
         """Points a step apart that cover the regions; an end lies half a step past the last of them."""
-        room(sum(b - a for a, b in regions) / step, 4 * len(self.above + self.below))
+        room(sum(b - a for a, b in regions) / step, 4 * self._terms)
         start, most = (self.end - step / 2, 0) if self.end < math.inf else (0.0, math.inf)
         numbers = [
             np.arange(math.floor((a - start) / step), min(math.ceil((b - start) / step), most) + 1) for a, b in regions
@@ -177,7 +216,7 @@ class Normals:
             still,
             still,
             np.full(len(still), 1e300),  # never used: a point has no width
-            lost=math.log(LOST_FACTOR * len(still)) + float(nodes.log_weight.max()) - NEGLIGIBLE,
+            lost=math.log(nodes.error) + float(nodes.log_weight.max()),  # what was dropped is all of its error
         )
 
     @property
@@ -191,16 +230,19 @@ class Normals:
 
     def sweep(self, tilts: Array, accuracy: float) -> tuple[Array, Array]:
         """Losses and log-weights that serve all the tilts at once, to a few digits: for searches, not for bounds."""
-        ends = [*self._intervals(float(tilts.max()))[0], *self._intervals(0.0)[0]]
-        low, high = min(a for a, _ in ends), max(b for _, b in ends)
         step = self.spacing or self._step(float(tilts.max()), 0.0, accuracy)
+        low, high = self._reach(float(tilts.max()))
+        if high - low > UNSCANNED * step:
+            ends = [*self._intervals(float(tilts.max()))[0], *self._plain]
+            low, high = min(a for a, _ in ends), max(b for _, b in ends)
         regions = [(low, high)]
         if high - low > FEW_POINTS * step:
-            regions = _merged([r for tilt in [0.0, *tilts.tolist()] for r in self._intervals(tilt)[0]])
-            fewer = max(1.0, sum(b - a for a, b in regions) / step / MOST_POINTS)
+            regions = _merged([*self._plain, *(r for tilt in tilts.tolist() for r in self._intervals(tilt)[0])])
+            most = MOST_POINTS / max(1.0, self._terms / 8)
+            fewer = max(1.0, sum(b - a for a, b in regions) / step / most)
             step *= math.ceil(fewer) if self.spacing else fewer
         x = self._lattice(regions, step)
-        spend(4 * len(x) * len(self.above + self.below))
+        spend(4 * len(x) * self._terms)
         log_above, log_below = log_mixture(self.above, x), log_mixture(self.below, x)
         return log_above - log_below, log_above - 0.5 * x * x + self._log_unit(1.0) + math.log(step / self._unit)
 
@@ -208,42 +250,66 @@ class Normals:
         step = self.spacing or self._step(tilt, reach, accuracy)
         return sum(high - low for low, high in self._support(tilt)[0]) / step
 
+    @cached_property
+    def _terms(self) -> float:
+        """About how many components matter at a place: those within ten deviations of it."""
+        return sum(min(len(m), 2 + 20 * len(m) / max(width(m), 1e-9)) for m in (self.above, self.below))
+
     @property
     def _largest(self) -> float:
         return max(abs(a) for a, _ in self.above + self.below)
 
     def _step(self, tilt: float, reach: float, accuracy: float) -> float:
+        d, plain, turning, shrinking = self._strips
+        growth = plain + reach * turning - max(tilt, 0.0) * shrinking
+        return float((2 * math.pi * d / (accuracy + TWICE + growth)).max())
+
+    @cached_property
+    def _strips(self) -> tuple[Array, Array, Array, Array]:
+        """Half-widths d of strips, and the growth of the integrand there: at no reach, per reach, and less per tilt."""
         spread = max(abs(a - b) for a, _ in self.above for b, _ in self.below)
         wide = max(width(self.above), width(self.below))
         limit = min(FAR, INSIDE_STRIP * math.pi / wide) if wide > 0 else FAR
         d = limit * WIDTHS
-        growth = d * d / 2 + reach * spread * d
-        if width(self.below) > 0:
-            growth = growth - max(tilt, 0.0) * np.log(np.cos(width(self.below) * d / 2))
-        return float(np.max(2 * math.pi * d / (accuracy + TWICE + growth)))
+        return d, d * d / 2, spread * d, np.log(np.cos(width(self.below) * d / 2))
 
-    def _support(self, tilt: float) -> tuple[list[tuple[float, float]], float]:
+    def _support(self, tilt: float) -> Support:
         """Intervals outside of which the tilted density is negligible, and its peak (log-scale).
 
         Where they meet the intervals of P itself, those are added: a moment near 1 is then 1 + E[e^{cL} - 1].
         """
-        tilted, peak = self._intervals(tilt)
-        if tilt != 0:
-            plain = self._intervals(0.0)[0]
-            if any(a <= d and c <= b for a, b in tilted for c, d in plain):
-                tilted = _merged([*tilted, *plain])
-        return tilted, peak
+        if tilt not in self._supported:
+            tilted, peak = self._intervals(tilt)
+            if tilt != 0:
+                if any(a <= d and c <= b for a, b in tilted for c, d in self._plain):
+                    tilted = _merged([*tilted, *self._plain])
+            self._supported[tilt] = tilted, peak
+        return self._supported[tilt]
 
     @cached_property
-    def _known(self) -> dict[float, tuple[list[tuple[float, float]], float]]:
+    def _plain(self) -> list[tuple[float, float]]:
+        """Intervals that hold P itself, but for e^-72 of it."""
+        return _merged([(min(a, self.end) - FAR, min(a + FAR, self.end)) for a, _ in self.above])
+
+    @cached_property
+    def _supported(self) -> dict[float, Support]:
         return {}
 
-    def _intervals(self, tilt: float) -> tuple[list[tuple[float, float]], float]:
-        if tilt not in self._known:
-            self._known[tilt] = self._scan(tilt)
-        return self._known[tilt]
+    @cached_property
+    def _scanned(self) -> dict[float, Support]:
+        return {}
 
-    def _scan(self, tilt: float) -> tuple[list[tuple[float, float]], float]:
+    def _intervals(self, tilt: float) -> Support:
+        if tilt not in self._scanned:
+            self._scanned[tilt] = self._scan(tilt)
+        return self._scanned[tilt]
+
+    def _reach(self, tilt: float) -> tuple[float, float]:
+        """Ends of the line beyond which no density tilted by this much or less has any mass to speak of."""
+        centres = [(1 + c) * a - c * b for a, _ in self.above for b, _ in self.below for c in (0.0, tilt)]
+        return min(*centres, self.end) - FAR, min(max(centres) + FAR, self.end)
+
+    def _scan(self, tilt: float) -> Support:
         """Evaluate the tilted density near all places where it can have a mode."""
         centres = sorted({(1 + tilt) * a - tilt * b for a, _ in self.above for b, _ in self.below})
         low, high = min(centres[0], self.end) - FAR, min(centres[-1] + FAR, self.end)
@@ -263,7 +329,7 @@ class Normals:
             x = x[x <= self.end]
         if not len(x):
             raise FloatingPointError("floats so far out are farther apart than the places to look at")
-        spend(4 * len(x) * len(self.above + self.below))
+        spend(4 * len(x) * self._terms)
         density = (1 + tilt) * log_mixture(self.above, x) - tilt * log_mixture(self.below, x) - 0.5 * x * x
         peak = float(density.max())
         inside = (density > peak - FARTHEST).nonzero()[0]
@@ -279,14 +345,16 @@ class Normals:
         return regions, peak
 
     def _mode(self, tilt: float, low: float, high: float) -> tuple[float, float]:
-        """A mode of the tilted density between low and high, by halving, and its width."""
-        for _ in range(100):
-            middle = (low + high) / 2
-            if not low < middle < high:
+        """A mode of the tilted density between low and high, by cutting their distance again and again; its width."""
+        for _ in range(MODE_ROUNDS):
+            x = np.linspace(low, high, MODE_POINTS)
+            spend(4 * len(x) * self._terms)
+            slope, _, mean = self.loss_slopes(x)
+            past = mean + tilt * slope <= x
+            last = int(np.argmax(past)) if past.any() else len(x) - 1
+            if not float(x[last]) > low:
                 break
-            spend(4 * len(self.above + self.below))
-            slope, _, mean = self.loss_slopes(np.array([middle]))
-            low, high = (middle, high) if float(mean[0] + tilt * slope[0]) > middle else (low, middle)
+            low, high = float(x[max(last - 1, 0)]), float(x[last])
         bend = tilt * abs(float(self.loss_slopes(np.array([low]))[1][0]))
         return low, 1 / math.sqrt(1 + bend)
 

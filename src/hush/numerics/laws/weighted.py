@@ -33,6 +33,10 @@ class Weighted:
         loss, log_weight = self.inner.sweep(tilts, accuracy)
         return loss, log_weight + math.log(self.weight)
 
+    @property
+    def rising(self) -> None:
+        return None
+
     def without_tail(self, log_mass: float) -> tuple[Weighted, float]:
         inner, missing = self.inner.without_tail(log_mass - math.log(self.weight))
         return Weighted(inner, self.weight), self.weight * missing

@@ -16,29 +16,21 @@ from dataclasses import dataclass
 import numpy as np
 
 from hush.arrays import Array
-from hush.numerics.lognormal_mean.transform import LognormalMean
-from hush.numerics.lognormal_mean.upper_tail import crossing
-from hush.numerics.rounding import UNIT
+from hush.numerics.lognormal_mean.transform import EDGE_SERIES, LognormalMean
+from hush.numerics.lognormal_mean.upper_tail import DIGITS, EDGE_SUM, NO_BOUND, crossing
+from hush.numerics.rounding import LARGEST_EXPONENT, UNIT
 from hush.numerics.work import remembered, spend
 
-DIGITS = 36.0
-"""-log of the trapezoid error relative to the integral of |f|."""
+LEAST = 1e-320
+"""Stands for an upper end of 0, which has no logarithm: it is above it."""
 SHAPES = ((0.6, 0.75), (0.3, 0.6), (0.15, 0.45), (0.0, 0.35), (0.0, 0.15))
 """Hyperbolas that are tried: lean b, half-width d of the strip. What leans more needs fewer nodes, where it works."""
+GOOD = 1e-11
+"""The first shape with so small an error is taken."""
 FARTHEST = 60.0
 """A hyperbola ends here at the latest, in units of v: |z| is e^60 times its size."""
 MANY_NODES, MOST_NODES = 300, 1200
 """A shape that takes more than 300 nodes is set aside; if all do, the least is laid with 1200 at the most."""
-GOOD = 1e-11
-"""The first shape with so small an error is taken."""
-SERIES = 1.01
-"""Bounds 1/(1 - e^-x) of the geometric series of aliases, where x is at least 5."""
-EDGE_SUM = 1.5
-"""Integrals of |f| over the edges of the strip are sums at the same nodes, times 1.5: room for what lies between."""
-HOPELESS = 1e4
-"""A logarithm that stands for no bound."""
-LEAST = 1e-320
-"""Stands for an upper end of 0, which has no logarithm: it is above it."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -98,16 +90,17 @@ class Hyperbola:
         """Error of the trapezoid rule up to the last node: two edges of the strip (H1), and its ends (H2)."""
         total = np.zeros(len(excess))
         for edge in (self.inner, self.outer):
-            total += np.exp(np.minimum(edge.log_size(excess) - scale[:, None], 700.0)).sum(axis=1) * self.step
-        total *= math.exp(-min(2 * math.pi * self.room / self.step, 700.0)) * SERIES
+            sizes = np.minimum(edge.log_size(excess) - scale[:, None], LARGEST_EXPONENT)
+            total += np.exp(sizes).sum(axis=1) * self.step
+        total *= math.exp(-min(2 * math.pi * self.room / self.step, LARGEST_EXPONENT)) * EDGE_SERIES
         fall = 2 * math.pi * self.depth / self.step
-        ends = np.exp(np.minimum(self.side.log_size(excess) - scale[:, None] - fall, 700.0)).max(axis=1)
+        ends = np.exp(np.minimum(self.side.log_size(excess) - scale[:, None] - fall, LARGEST_EXPONENT)).max(axis=1)
         return EDGE_SUM / math.pi * (total + 2 * self.room * ends)
 
     def tail(self, excess: Array, scale: Array) -> Array:
         """Beyond the last node |E e^{-zS}| falls, Re z does not grow, and |dz/dv|/|z|^2 is summable (H3)."""
         exponent = self.log_tail + float(self.middle.z[-1].real) * (1 + excess) - scale
-        return np.exp(np.minimum(exponent, 700.0)) / (math.pi * self.size * (math.sinh(self.last) - 1))
+        return np.exp(np.minimum(exponent, LARGEST_EXPONENT)) / (math.pi * self.size * (math.sinh(self.last) - 1))
 
 
 def saddle(law: LognormalMean, excess: float) -> float:
@@ -186,7 +179,7 @@ def log_decay(law: LognormalMean, z: Array, lean: float) -> Array:
     along = np.real(z[:, None] * np.exp(-1j * turns))
     value, error = law.log_laplace(np.maximum(along, 0.0).ravel())
     log_value = (value + error).reshape(along.shape) - along
-    return np.where(along > 0, law.count * (turns / law.spread) ** 2 / 2 + log_value, HOPELESS).min(axis=1)
+    return np.where(along > 0, law.count * (turns / law.spread) ** 2 / 2 + log_value, NO_BOUND).min(axis=1)
 
 
 @remembered(256)

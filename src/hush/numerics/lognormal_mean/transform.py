@@ -15,7 +15,7 @@ from functools import cached_property
 import numpy as np
 
 from hush.arrays import Array
-from hush.numerics.rounding import UNIT
+from hush.numerics.rounding import LARGEST_EXPONENT, UNIT
 from hush.numerics.special.logarithms import log1p
 from hush.numerics.work import room
 
@@ -36,11 +36,9 @@ LEAST_SWAY = 0.8
 DIGITS = 37.0
 """-log of the trapezoid error that the step is chosen for. What comes of it is computed and charged (T1)."""
 EDGE_SERIES = 1.01
-"""Bounds 1/(1 - e^{-2 pi d/h}) of the geometric series of aliases: that exponent is at least 37 (T1)."""
+"""Bounds 1/(1 - e^-x) of the geometric series of aliases where x >= 5: here x = 2 pi d/h is at least 37 (T1)."""
 LOWEST = -38.0
 """The normal density is e^-722 there: below it is 0 to all floats."""
-LARGEST_EXPONENT = 700.0
-"""Cap on exponents of the edges, whose sum is an error far beyond use at e^700."""
 LARGEST_VALUE = 600.0
 """Cap on log V in the layout, which it only makes less tame."""
 LEAST_SIZE = 1e-300

@@ -18,8 +18,8 @@ from dataclasses import dataclass
 import numpy as np
 
 from hush.arrays import Array
-from hush.numerics.lognormal_mean.transform import LognormalMean
-from hush.numerics.rounding import UNIT
+from hush.numerics.lognormal_mean.transform import LEAST_LEFT, UNKNOWN, LognormalMean
+from hush.numerics.rounding import LARGEST_EXPONENT, UNIT
 from hush.numerics.special.logarithms import log1p
 from hush.numerics.work import remembered, spend
 
@@ -45,10 +45,6 @@ EDGE_SUM = 1.5
 """Integrals of |f| over the edges of a strip are sums at the same nodes, times 1.5: room for what lies between (U1)."""
 ENDS = 4
 """Times the last terms of a sum, which fall from there on, are charged for what lies beyond (U2)."""
-UNKNOWN, LEAST_LEFT = 1e90, 1e-200
-"""A sum whose error is as large as itself is known to a relative error of 1e290 at the most: to nothing."""
-LARGEST = 700.0
-"""Cap on exponents of errors, which are far beyond use at e^700."""
 MOST_ERROR = 1e290
 """Cap on the error of a call, which keeps its sums floats."""
 LARGE, SMALL = 600.0, 50.0
@@ -188,7 +184,7 @@ class TailSum:
         error = heights @ rounding + 4 * UNIT * (heights @ np.abs(line.z)) * np.abs(excess)
         error += ENDS * heights[:, [0, -1]].sum(axis=1) / self.step
         for edge in (self.inner, self.outer):
-            total = np.exp(np.minimum(edge.log_size(excess) - scale[:, None], LARGEST))
+            total = np.exp(np.minimum(edge.log_size(excess) - scale[:, None], LARGEST_EXPONENT))
             error += EDGE_SUM * self.step / math.pi * total.sum(axis=1) * math.exp(-2 * math.pi * ROOM / self.step)
             error += total[:, [0, -1]].sum(axis=1) * math.exp(-2 * math.pi * ROOM / self.step)
         return value, error
@@ -209,7 +205,7 @@ class Crossing:
         up, up_error = self.rising.value(excess, scale)
         down, down_error = self.falling.value(excess, scale)
         real = float(self.rising.middle.z[-1].real)
-        tail = np.exp(np.minimum(self.log_tail + real * excess - scale, LARGEST)) / self.last
+        tail = np.exp(np.minimum(self.log_tail + real * excess - scale, LARGEST_EXPONENT)) / self.last
         return up + down, np.minimum(up_error + down_error + tail, MOST_ERROR), scale
 
 

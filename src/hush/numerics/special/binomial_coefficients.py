@@ -20,7 +20,7 @@ def stirling_rest(n: Array) -> Array:
     >>> stirling_rest(np.array([1.0, 100.0])).round(15).tolist()
     [0.081061466795327, 0.000833330555635]
     """
-    far = np.maximum(n, 16.0)
+    far = np.maximum(n, 16.0)  # from 16 on five terms leave 691/360360 n^-11, 1.1e-16; below there is a table
     y = 1 / (far * far)
     series = (1 / 12 - y * (1 / 360 - y * (1 / 1260 - y * (1 / 1680 - y / 1188)))) / far
     return np.where(n < 16, _NEAR[np.minimum(n, 16).astype(int)], series)

@@ -46,8 +46,8 @@ SUM_ROUNDING = 1e-12
 """Relative error of a sum of thousands of terms, and room for the final logarithms."""
 EXPONENT_ROUNDING = 64 * UNIT
 """Error of an exponent per coin and unit of |log z|: products and sums of a few numbers of that size."""
-MOST_LEAN, MOST_GROWTH = 60.0, 600.0
-"""Caps that keep e^x a float: the exponents are about 10 for the first boxes, and far^2 (1 + s/3) < 600 at the ends."""
+MOST_EXPONENT = 600.0
+"""Past it e^x counts as infinite: such a box has no bound, and is cut in two."""
 
 
 def log_largest(low: float, coins: int, level: float, tolerance: float) -> float:
@@ -160,13 +160,18 @@ class _Sums:
         by_k, by_u = np.abs(np.real(terms @ self.skew)), np.abs(np.real(terms @ self.places))
         pull_k, pull_u = np.abs(self.skew), np.abs(self.places)
         s = -float(self.places[0].real)
-        lean = np.exp(np.minimum(hk * float(np.abs(np.real(self.skew)).max()) + hu * s, MOST_LEAN))
+        lean = _exp(hk * float(np.abs(np.real(self.skew)).max()) + hu * s)
         bend = 0.5 * lean * (size * (hk[:, None] * pull_k + hu[:, None] * pull_u) ** 2).sum(axis=1)
         rounding = SUM_ROUNDING + EXPONENT_ROUNDING * self.coins * float(pull_u.max())
-        growth = np.exp(np.minimum(s * (u + hu - self.start) + k * max(float(self.skew[0].real), 0.0), MOST_GROWTH))
+        growth = _exp(s * (u + hu - self.start) + k * max(float(self.skew[0].real), 0.0))
         error = size.sum(axis=1) * lean * rounding + self.slack * growth * lean
         along_k = by_k * hk + hk**2 * (size @ pull_k**2) > by_u * hu + hu**2 * (size @ pull_u**2)
         return value, value + by_k * hk + by_u * hu + bend + error, along_k
+
+
+def _exp(exponent: Array) -> Array:
+    """e^x, and infinity where it might be no float."""
+    return np.where(exponent < MOST_EXPONENT, np.exp(np.minimum(exponent, MOST_EXPONENT)), math.inf)
 
 
 @dataclass(frozen=True, eq=False)

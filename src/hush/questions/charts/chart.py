@@ -14,7 +14,6 @@ from typing import TypeAlias, TypeGuard
 import numpy as np
 
 from hush.checks import count, delta_in_range, number
-from hush.curves.tradeoff import profile_to_tradeoff_curve
 from hush.errors import InvalidParameter, NotCovered
 from hush.mechanisms.mechanism import Mechanism, require
 from hush.questions.charts.drawing import Axis, Chart, ChartLine, Stroke
@@ -75,9 +74,7 @@ def tradeoff(mechanisms: Mechanisms, *, false_positive_rates: Iterable[float] = 
     (0.740...,)
     """
     named, rates, attackers = _attackers("chart.tradeoff", mechanisms, false_positive_rates)
-    lines = [
-        ChartLine(label, rates, tuple(low.tolist()), tuple(high.tolist())) for label, (low, high) in attackers.items()
-    ]
+    lines = [_errors_line(label, rates, low, high) for label, (low, high) in attackers.items()]
     lines.append(ChartLine("no information", (0.0, 1.0), (1.0, 0.0), stroke=Stroke.DOTTED))
     x, y = Axis("false positive rate", domain=(0.0, 1.0)), Axis("least false negative rate", domain=(0.0, 1.0))
     return _chart("Trade-off between the errors of the best attacker", named, x, y, lines)
@@ -91,10 +88,7 @@ def roc(mechanisms: Mechanisms, *, false_positive_rates: Iterable[float] = SMALL
     (0.259...,)
     """
     named, rates, attackers = _attackers("chart.roc", mechanisms, false_positive_rates)
-    lines = [
-        ChartLine(label, rates, tuple((1 - low).tolist()), tuple((1 - high).tolist()))
-        for label, (low, high) in attackers.items()
-    ]
+    lines = [_errors_line(label, rates, 1 - low, 1 - high) for label, (low, high) in attackers.items()]
     lines.append(ChartLine("no information", rates, rates, stroke=Stroke.DOTTED))
     x, y = Axis("false positive rate", log=True), Axis("largest true positive rate", log=True)
     return _chart("What the best attacker finds (ROC)", named, x, y, lines)
@@ -145,6 +139,10 @@ def _line(label: str, x: Iterable[float], ends: list[tuple[float, float]]) -> Ch
     return ChartLine(label if known else f"{label} (upper bound only)", tuple(x), upper, lower if known else ())
 
 
+def _errors_line(label: str, rates: tuple[float, ...], y: np.ndarray, other: np.ndarray) -> ChartLine:
+    return ChartLine(label, rates, tuple(y.tolist()), tuple(other.tolist()))
+
+
 def _chart(title: str, named: dict[str, Mechanism], x: Axis, y: Axis, lines: Iterable[ChartLine]) -> Chart:
     relations = list(dict.fromkeys(mechanism.compared for mechanism in named.values()))
     said = f"neighbours: {' / '.join(relations)}"
@@ -178,27 +176,13 @@ def _attackers(
     rates = tuple(number(who, "0 <= rates <= 1", 0.0, 1.0, false_positive_rate=rate) for rate in given)
     found: dict[str, Errors] = {}
     for label, mechanism in named.items():
-        try:
-            found[label] = _errors(mechanism, np.array(rates))
-        except NotCovered:
-            curve = mechanism.renyi_curve()
-            low = np.array([curve.tradeoff(false_positive_rate=rate) for rate in rates])
+        curve = mechanism.roc()
+        low, high = curve.at_rates(np.array(rates))
+        if curve.route == "pair":
+            found[label] = low, high
+        else:
             found[f"{label} (from its Rényi curve)"] = low, np.empty(0)
     return named, rates, found
-
-
-def _errors(mechanism: Mechanism, rates: np.ndarray) -> Errors:
-    """From the profiles of all directions."""
-    finest = float(np.min(rates[rates > 0], initial=0.01)) / 10
-    far = mechanism.epsilon(delta=finest, tolerance=0.01).upper
-    losses = np.linspace(-1.0, 1.0, 121) * min(max(1.1 * far, 0.1), 100.0)
-    low, high = 1 - rates, 1 - rates
-    for name, neighbours in mechanism.directions():
-        pair = mechanism.evidence(neighbours).pair
-        known = (pair.swap() if name == "add" else pair).profile()
-        a, b = profile_to_tradeoff_curve(known, rates, losses)
-        low, high = np.minimum(low, a), np.minimum(high, b)
-    return low, high
 
 
 KINDS: dict[str, Callable[..., Chart]] = {

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import math
 from dataclasses import dataclass
-from typing import Any
+from typing import Any, NamedTuple
 
 from hush.errors import InvalidParameter
 from hush.questions.charts.drawing import Axis, Picture
@@ -30,8 +30,7 @@ class Range:
     """A second line of the name."""
 
 
-@dataclass(frozen=True)
-class FalseReport:
+class FalseReport(NamedTuple):
     """The number of one row that is reported for another one, and what that does."""
 
     reported: str

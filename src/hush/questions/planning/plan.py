@@ -8,6 +8,7 @@ takes data: a model of them is a public distribution, a `hush.PublicPilot`, or n
 from __future__ import annotations
 
 from collections.abc import Iterable
+from dataclasses import fields
 
 from hush.checks import number
 from hush.curves.relation import Relation
@@ -16,7 +17,7 @@ from hush.questions.planning.batch_sizes import TrainingPlans, training_plans
 from hush.questions.planning.cost import Cost
 from hush.questions.planning.model import Mixture, Model, read_model
 from hush.questions.planning.result import Plan, PlanRow
-from hush.questions.planning.target import Target, target
+from hush.questions.planning.target import Setting, Target, target
 
 __all__ = ["Cost", "Mixture", "Plan", "PlanRow", "mean", "median", "quantile", "training"]
 
@@ -145,15 +146,5 @@ def _plan(statistic: str, given: Target, model: Model | None, rows: list[PlanRow
             f"{100 * model.outside:.2g}% of the model lies outside the bounds; errors are for the values moved to "
             "them, and that move is a further error.",
         )
-    return Plan(
-        statistic,
-        given.population,
-        given.bounds,
-        given.epsilon,
-        given.delta,
-        given.relation,
-        words,
-        tuple(rows),
-        given.queries,
-        notes,
-    )
+    setting = {field.name: getattr(given, field.name) for field in fields(Setting)}
+    return Plan(**setting, statistic=statistic, model=words, rows=tuple(rows), notes=notes)

@@ -12,6 +12,7 @@ from hush.curves.renyi.convert import amplify
 from hush.errors import InvalidParameter
 from hush.questions.charts.drawing import Axis, Chart, ChartLine, Stroke
 from hush.questions.planning.free_sampling import rules
+from hush.questions.planning.target import Setting
 from hush.questions.text_table import aligned
 
 GAIN = 0.05
@@ -42,19 +43,13 @@ class PlanRow:
         return self.error**2
 
 
-@dataclass(frozen=True)
-class Plan:
+@dataclass(frozen=True, kw_only=True)
+class Plan(Setting):
     """Expected errors of a release with and without a sample; its text is a table and an answer."""
 
     statistic: str
-    population: int
-    bounds: tuple[float, float]
-    epsilon: float
-    delta: float
-    relation: Relation
     model: str
     rows: tuple[PlanRow, ...]
-    queries: int = 1
     notes: tuple[str, ...] = ()
 
     @property

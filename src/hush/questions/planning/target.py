@@ -18,18 +18,24 @@ LARGEST = 100.0
 """Of epsilon: past it nothing is protected, and numbers overflow."""
 
 
-@dataclass(frozen=True)
-class Target:
-    """A population and the guarantee that a release from it must meet."""
+@dataclass(frozen=True, kw_only=True)
+class Setting:
+    """A population, the bounds of its numbers, and the guarantee that all queries of it must meet together."""
 
-    who: str
     population: int
     bounds: tuple[float, float]
     epsilon: float
     delta: float
     relation: Relation
-    rates: tuple[float, ...]
     queries: int
+
+
+@dataclass(frozen=True, kw_only=True)
+class Target(Setting):
+    """A setting, the rates to try, and what each query may spend."""
+
+    who: str
+    rates: tuple[float, ...]
     each: tuple[float, float]
     """Epsilon and delta of one query: all of it where there is only one."""
 
@@ -70,7 +76,17 @@ def target(
     part = delta_in_range(who, delta)
     related, asked = checked_relation(who, relation), count(who, 1, queries=queries)
     chosen = _rates(who, RATES if rates is None else rates, size, least)
-    return Target(who, size, limits, spent, part, related, chosen, asked, shared(spent, part, asked))
+    return Target(
+        who=who,
+        population=size,
+        bounds=limits,
+        epsilon=spent,
+        delta=part,
+        relation=related,
+        queries=asked,
+        rates=chosen,
+        each=shared(spent, part, asked),
+    )
 
 
 def _rates(who: str, rates: Iterable[float], population: int, least: int) -> tuple[float, ...]:

@@ -18,6 +18,7 @@ from typing import TypeAlias
 import numpy as np
 
 from hush.arrays import Array
+from hush.numerics.rounding import UNIT
 from hush.randomness import exact
 from hush.randomness.source import Source
 from hush.releases.noise.lattice import Lattice
@@ -25,8 +26,6 @@ from hush.releases.noise.lattice import Lattice
 Window: TypeAlias = Callable[[int, int], Array]
 """Lattice indices of the values of ranks first..last (from 1), in order."""
 
-ROUNDING = 2.0**-52
-"""Twice the rounding error of one operation on floats."""
 BLOCK = 4096
 """Weights are added up in blocks, then the blocks: fewer roundings in a row."""
 
@@ -123,7 +122,7 @@ def _by_floats(cells: RankCells, share: Fraction, eta: Fraction, lattice: Lattic
     total = _added_up(weights)
     # roundings: of the exponent (of eta, the share, their difference and product), of the weight, and of the sums
     in_weights = float(np.dot(weights, 4 * exponent + 2 * rate + 8))
-    error = 1.01 * ROUNDING * (in_weights + (BLOCK + len(total) / BLOCK + 64) * total[-1])
+    error = 1.01 * UNIT * (in_weights + (BLOCK + len(total) / BLOCK + 64) * total[-1])
     rest = 0.0 if cells.apart is None else 1.01 * lattice.points * math.exp(-float(eta * cells.apart))
     low = (word >> 11) * 2.0**-53 * (total[-1] - error)
     high = ((word >> 11) + 1) * 2.0**-53 * (total[-1] + error + rest)

@@ -105,8 +105,10 @@ class Histogram(NoisyQuery):
     def _counts(self, table: Table) -> list[int]:
         """Records in each cell; the last one holds those outside."""
         if self.edges is not None:
-            return _by_edges(table.batches(numbers=True), np.array(self.edges))
-        return _by_category(table.batches(), tuple(self.categories or ()))
+            edges = np.array(self.edges)
+            return table.added(lambda batches: _by_edges(batches, edges), numbers=True)
+        categories = tuple(self.categories or ())
+        return table.added(lambda batches: _by_category(batches, categories))
 
 
 def read_category(text: str, kind: str) -> object:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from fractions import Fraction
 from itertools import pairwise
@@ -15,12 +15,13 @@ from hush.curves.relation import Relation, checked_relation
 from hush.errors import InvalidParameter
 from hush.mechanisms.leaves.exponential_mechanism import Exponential
 from hush.mechanisms.mechanism import Mechanism
+from hush.randomness.keyed_source import KeyedSource
 from hush.randomness.source import Source
 from hush.releases.answer import Answer, Run
 from hush.releases.noise.lattice import Lattice
 from hush.releases.noise.quantile_selection import draw_quantile
 from hush.releases.query import Query
-from hush.releases.statistics.quantile import without_nan
+from hush.releases.statistics.ordered_records import Counted, OrderedRecords, Sorted, held, without_nan
 
 BITS = 52
 """Places within the range, those between two steps included."""
@@ -76,15 +77,14 @@ class Quantiles(Query):
 
     def answer(self, run: Run) -> Answer:
         lattice = self._lattice()
-        places = lattice.indices(without_nan(run.table.array(numbers=True), lattice)) - lattice.first
         spare = max(BITS - lattice.points.bit_length(), 0)
         finer = Lattice(lattice.grid, 0, (lattice.points << spare) - 1)
-        ordered = np.sort((places << spare) | _low_bits(run.source, len(places), spare))
+        records = _told_apart(run, lattice, spare, finer)
         # half of the range of one level for each of the two parts that a replaced record may touch
         parts = 2 if self.relation is Relation.REPLACE else 1
         found = _split(
             run.source,
-            ordered,
+            _Part(records, 0, records.size),
             tuple(map(Fraction, self.ps)),
             (Fraction(0), Fraction(1)),
             Fraction(self.epsilon / self.levels) / (2 * parts),
@@ -93,15 +93,54 @@ class Quantiles(Query):
         return Answer(tuple(lattice.value(lattice.first + (index >> spare)) for index in found), None, None)
 
 
+def _told_apart(run: Run, lattice: Lattice, spare: int, finer: Lattice) -> OrderedRecords:
+    """The records on a finer lattice, random bits below each step; a file that is read again gets the same ones."""
+    values = held(run.table) if run.table.reader.again else run.table.array(numbers=True)
+
+    def indices(batches: Iterator[Array], source: Source) -> Iterator[Array]:
+        for piece in batches:
+            places = lattice.indices(without_nan(piece, lattice)) - lattice.first
+            yield (places << spare) | _low_bits(source, len(places), spare)
+
+    if values is not None:
+        return Sorted(next(indices(iter([values]), run.source)))
+    key = KeyedSource.of(run.source)
+    read = lambda function: [function(indices(run.table.batches(numbers=True), key.part(0)))]  # noqa: E731
+    return Counted(read, first=finer.first, last=finer.last)
+
+
 def _low_bits(source: Source, count: int, bits: int) -> Array:
     if not bits:
         return np.zeros(count, dtype=np.int64)
     return (source.words(count) >> np.uint64(64 - bits)).astype(np.int64)
 
 
+@dataclass(frozen=True, eq=False)
+class _Part:
+    """The records of ranks start + 1 to end."""
+
+    records: OrderedRecords
+    start: int
+    end: int
+
+    @property
+    def size(self) -> int:
+        return self.end - self.start
+
+    def window(self, first: int, last: int) -> Array:
+        return self.records.window(self.start + first, self.start + last)
+
+    def cut(self, index: int, near: tuple[int, Array]) -> int:
+        """How many records lie at or below the index, which is within the values of a window that was seen."""
+        first, values = near
+        while len(values) and values[-1] <= index and first + len(values) <= self.size:
+            values = self.window(first, min(first + 2 * len(values), self.size))  # what is equal may go on
+        return first - 1 + int(np.searchsorted(values, index, side="right"))
+
+
 def _split(
     source: Source,
-    ordered: Array,
+    part: _Part,
     ps: tuple[Fraction, ...],
     ends: tuple[Fraction, Fraction],
     half: Fraction,
@@ -113,19 +152,19 @@ def _split(
     place = len(ps) // 2
     low, high = ends
     p = (ps[place] - low) / (high - low)
-    middle = draw_quantile(
-        source,
-        window=lambda first, last: ordered[first - 1 : last],
-        size=len(ordered),
-        p=p,
-        eta=half / max(p, 1 - p),
-        lattice=lattice,
-    )
-    cut = int(np.searchsorted(ordered, middle, side="right"))
+    near = (1, np.empty(0, dtype=np.int64))
+
+    def window(first: int, last: int) -> Array:
+        nonlocal near
+        near = first, np.maximum(part.window(first, last), lattice.first)
+        return near[1]
+
+    middle = draw_quantile(source, window=window, size=part.size, p=p, eta=half / max(p, 1 - p), lattice=lattice)
+    cut = part.start + part.cut(middle, near)
     below = Lattice(lattice.grid, lattice.first, middle)
     above = Lattice(lattice.grid, min(middle + 1, lattice.last), lattice.last)
     return [
-        *_split(source, ordered[:cut], ps[:place], (low, ps[place]), half, below),
+        *_split(source, _Part(part.records, part.start, cut), ps[:place], (low, ps[place]), half, below),
         middle,
-        *_split(source, np.maximum(ordered[cut:], above.first), ps[place + 1 :], (ps[place], high), half, above),
+        *_split(source, _Part(part.records, cut, part.end), ps[place + 1 :], (ps[place], high), half, above),
     ]

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+from collections.abc import Iterable
 from dataclasses import dataclass
 
 import numpy as np
@@ -68,10 +69,8 @@ class Bounds(Query):
         return DiscreteLaplace(scale=self.scale, relation=self.relation).repeat(self._moved)
 
     def answer(self, run: Run) -> Answer:
-        counts = np.zeros(4 * self.powers + 3, dtype=np.int64)
-        for batch in run.table.batches(numbers=True):
-            counts += np.bincount(self._bins(batch), minlength=len(counts))
-        noisy = add_discrete_laplace(counts, sensitivity=1, scale=self.scale, source=run.source)
+        counts = run.table.added(self._counts, numbers=True)
+        noisy = add_discrete_laplace(np.array(counts), sensitivity=1, scale=self.scale, source=run.source)
         believed = np.flatnonzero(noisy >= self.threshold)
         if not len(believed):
             return Answer((-math.ldexp(1.0, self.powers), math.ldexp(1.0, self.powers)), None, None)
@@ -81,6 +80,12 @@ class Bounds(Query):
     def audit_records(self) -> tuple[list[float], float]:
         """One record more makes the bin reach the threshold."""
         return [1.0] * (self.threshold - 1), 1.0
+
+    def _counts(self, batches: Iterable[Array]) -> list[int]:
+        counts = np.zeros(4 * self.powers + 3, dtype=np.int64)
+        for batch in batches:
+            counts += np.bincount(self._bins(batch), minlength=len(counts))
+        return counts.tolist()
 
     def _bins(self, values: Array) -> Array:
         """0 in the middle; to the right the exponents of positive numbers, to the left those of negative ones."""

@@ -5,9 +5,6 @@ from __future__ import annotations
 from dataclasses import dataclass, field
 from fractions import Fraction
 
-import numpy as np
-
-from hush.arrays import Array
 from hush.checks import number
 from hush.curves.relation import Relation, checked_relation
 from hush.mechanisms.leaves.exponential_mechanism import Exponential
@@ -16,7 +13,7 @@ from hush.releases.answer import Answer, Run
 from hush.releases.noise.lattice import Lattice
 from hush.releases.noise.quantile_selection import draw_quantile
 from hush.releases.query import Query
-from hush.releases.statistics.order_statistics import order_statistics
+from hush.releases.statistics.ordered_records import ordered_records
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -57,11 +54,11 @@ class Quantile(Query):
 
     def answer(self, run: Run) -> Answer:
         lattice = Lattice.within(self.bounds, step=self.step)
-        values = without_nan(run.table.array(numbers=True), lattice)
+        records = ordered_records(run.table, lattice)
         index = draw_quantile(
             run.source,
-            window=lambda first, last: lattice.indices(order_statistics(values, first, last)),
-            size=len(values),
+            window=records.window,
+            size=records.size,
             p=Fraction(self.p),
             eta=Fraction(self.epsilon) / (2 * change_of_loss(Fraction(self.p), self.relation)),
             lattice=lattice,
@@ -90,14 +87,3 @@ class Median(Quantile):
 def change_of_loss(p: Fraction, relation: Relation) -> Fraction:
     """The most that one record changes the loss of any value."""
     return Fraction(1) if relation is Relation.REPLACE else max(p, 1 - p)
-
-
-def without_nan(values: Array, lattice: Lattice) -> Array:
-    """Numbers that can be ordered: NaN counts as the least value that can come out."""
-    if values.dtype.kind not in "fiub":
-        values = values.astype(float)
-    if values.dtype.kind == "f":
-        missing = np.isnan(values)
-        if missing.any():
-            return np.where(missing, lattice.value(lattice.first), values.astype(float))
-    return values

@@ -15,8 +15,8 @@ from hush.releases.answer import Answer, Run
 from hush.releases.noise.lattice import Lattice
 from hush.releases.noise.quantile_selection import draw_quantile
 from hush.releases.release import Interval
-from hush.releases.statistics.order_statistics import order_statistics
-from hush.releases.statistics.quantile import Quantile, change_of_loss, without_nan
+from hush.releases.statistics.ordered_records import ordered_records
+from hush.releases.statistics.quantile import Quantile, change_of_loss
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -53,15 +53,15 @@ class QuantileInterval(Quantile):
 
     def answer(self, run: Run) -> Answer:
         lattice = Lattice.within(self.bounds, step=self.step)
-        values = without_nan(run.table.array(numbers=True), lattice)
-        apart = self._apart(run, lattice, len(values))
+        records = ordered_records(run.table, lattice)
+        apart = self._apart(run, lattice, records.size)
         ends = max(self.p - apart, 0.0), self.p, min(self.p + apart, 1.0)
         found = []
         for p in map(Fraction, ends):
             index = draw_quantile(
                 run.source,
-                window=lambda first, last: lattice.indices(order_statistics(values, first, last)),
-                size=len(values),
+                window=records.window,
+                size=records.size,
                 p=p,
                 eta=self._eta(p),
                 lattice=lattice,

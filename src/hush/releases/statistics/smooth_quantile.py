@@ -5,7 +5,6 @@ from __future__ import annotations
 import math
 from dataclasses import dataclass, field
 
-from hush.arrays import Array
 from hush.checks import number
 from hush.curves.relation import Relation
 from hush.errors import InvalidParameter
@@ -15,8 +14,7 @@ from hush.releases.answer import Answer, Run
 from hush.releases.noise.lattice import Lattice
 from hush.releases.noise.smooth_noise import SmoothNoise
 from hush.releases.query import Query
-from hush.releases.statistics.order_statistics import order_statistics
-from hush.releases.statistics.quantile import without_nan
+from hush.releases.statistics.ordered_records import OrderedRecords, ordered_records
 from hush.releases.statistics.sensitivity import rank_of
 from hush.releases.statistics.smooth_sensitivity import smooth_of_sorted
 
@@ -70,8 +68,8 @@ class SmoothQuantile(Query):
 
     def answer(self, run: Run) -> Answer:
         lattice = self._lattice()
-        values = without_nan(run.table.array(numbers=True), lattice)
-        centre, smooth = centre_and_smooth(values, p=self.p, beta=self.noise.beta, lattice=lattice)
+        records = ordered_records(run.table, lattice)
+        centre, smooth = centre_and_smooth(records, p=self.p, beta=self.noise.beta, lattice=lattice)
         noisy = centre + self.noise.draw(run.source, smooth / self.noise.alpha)
         return Answer(lattice.value(min(max(noisy, lattice.first), lattice.last)), None, None)
 
@@ -87,19 +85,19 @@ class SmoothMedian(SmoothQuantile):
         return [0.0, 1.0], 1.0
 
 
-def centre_and_smooth(values: Array, *, p: float, beta: float, lattice: Lattice) -> tuple[int, float]:
+def centre_and_smooth(records: OrderedRecords, *, p: float, beta: float, lattice: Lattice) -> tuple[int, float]:
     """The quantile as a lattice index, and its smooth sensitivity in steps, at least 1: a beta-smooth upper bound.
 
     Ranks farther than log(points)/beta cannot matter, as one step is the least value. Of no records the quantile
     is the first point.
     """
-    size = len(values)
+    size = records.size
     if size == 0:
         return lattice.first, float(lattice.points)
     rank, rate = rank_of(size, p), beta * SMOOTHER
     reach = math.ceil(math.log(lattice.points + 1) / rate) + 2
     first, last = max(rank - reach, 1), min(rank + reach, size)
-    near = lattice.indices(order_statistics(values, first, last))
+    near = records.window(first, last)
     ends = float(lattice.first), float(lattice.last)
     smooth = smooth_of_sorted(near, rank=rank - first + 1, beta=rate, bounds=ends)
     return int(near[rank - first]), max(smooth, 1.0) * LARGER

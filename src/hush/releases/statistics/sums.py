@@ -46,7 +46,18 @@ class Count(NoisyQuery):
 
 
 @dataclass(frozen=True, kw_only=True)
-class Sum(NoisyQuery):
+class BoundedQuery(NoisyQuery):
+    """A query of numbers that are clamped to public bounds."""
+
+    bounds: tuple[float, float]
+
+    def __post_init__(self) -> None:
+        super().__post_init__()
+        object.__setattr__(self, "bounds", checked_bounds(type(self).__name__, self.bounds))
+
+
+@dataclass(frozen=True, kw_only=True)
+class Sum(BoundedQuery):
     """The sum of numbers that are clamped to the bounds; on a sample, an estimate of the sum over all records.
 
     A record moves it by at most max(|low|, |high|) when added, and by high - low when replaced. NaN counts as low.
@@ -57,15 +68,9 @@ class Sum(NoisyQuery):
     True
     """
 
-    bounds: tuple[float, float]
-
-    def __post_init__(self) -> None:
-        super().__post_init__()
-        object.__setattr__(self, "bounds", checked_bounds("Sum", self.bounds))
-
     def answer(self, run: Run) -> Answer:
         grid, rate, level = SumGrid(self.bounds), run.rate, failure_split(run)
-        total, records = grid.sums(run.table.batches(numbers=True), powers=1)
+        total, records = run.table.added(lambda batches: grid.sums(batches, powers=1), numbers=True)
         ends = grid.centre_steps + grid.low, grid.centre_steps + grid.high
         # under REPLACE the number of records is public: what the centre adds up to needs no noise
         replaced, middle = self.relation is Relation.REPLACE, records * grid.centre_steps
@@ -91,7 +96,7 @@ class Sum(NoisyQuery):
 
 
 @dataclass(frozen=True, kw_only=True)
-class Mean(NoisyQuery):
+class Mean(BoundedQuery):
     """The mean of numbers that are clamped to the bounds (NaN counts as low).
 
     Under REPLACE the number of records is public, and the mean moves by (high - low)/n. Under ADD_REMOVE it is not:
@@ -105,12 +110,10 @@ class Mean(NoisyQuery):
     True
     """
 
-    bounds: tuple[float, float]
     size: float | None = None
 
     def __post_init__(self) -> None:
         super().__post_init__()
-        object.__setattr__(self, "bounds", checked_bounds("Mean", self.bounds))
         if self.size is not None:
             positive("Mean", size=self.size)
             if self.relation is Relation.REPLACE:
@@ -119,7 +122,7 @@ class Mean(NoisyQuery):
 
     def answer(self, run: Run) -> Answer:
         grid = SumGrid(self.bounds)
-        total, records = grid.sums(run.table.batches(numbers=True), powers=1)
+        total, records = run.table.added(lambda batches: grid.sums(batches, powers=1), numbers=True)
         if self.relation is Relation.REPLACE:
             return self._by_number(run, grid, total, records)
         return self._by_ratio(run, grid, total, records) if self.size is None else self._by_size(run, grid, total)

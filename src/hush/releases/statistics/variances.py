@@ -7,15 +7,15 @@ from dataclasses import dataclass
 
 from hush.curves.relation import Relation
 from hush.releases.answer import Answer, Run
-from hush.releases.noise.exact_sums import SQUARE_BITS, SumGrid, checked_bounds, clamped
-from hush.releases.noise.noisy_query import ROOT_2, NoisyQuery
+from hush.releases.noise.exact_sums import SQUARE_BITS, SumGrid, clamped
+from hush.releases.noise.noisy_query import ROOT_2
 from hush.releases.release import Interval
 from hush.releases.statistics.sampling_error import mean_range
-from hush.releases.statistics.sums import failure_split
+from hush.releases.statistics.sums import BoundedQuery, failure_split
 
 
 @dataclass(frozen=True, kw_only=True)
-class Variance(NoisyQuery):
+class Variance(BoundedQuery):
     """The mean squared distance from the mean, of numbers that are clamped to the bounds (NaN counts as low).
 
     With u in [0, 1] the place of a number between the bounds, u^2, (1-u)^2 and 2u(1-u) are not negative and sum to
@@ -28,15 +28,9 @@ class Variance(NoisyQuery):
     True
     """
 
-    bounds: tuple[float, float]
-
-    def __post_init__(self) -> None:
-        super().__post_init__()
-        object.__setattr__(self, "bounds", checked_bounds("Variance", self.bounds))
-
     def answer(self, run: Run) -> Answer:
         grid, level = SumGrid(self.bounds, SQUARE_BITS), failure_split(run)
-        totals, records = _bernstein(grid, grid.sums(run.table.batches(numbers=True), powers=2))
+        totals, records = _bernstein(grid, run.table.added(lambda batches: grid.sums(batches, powers=2), numbers=True))
         one = (grid.high - grid.low) ** 2
         l1, l2 = (2 * one, ROOT_2 * one) if self.relation is Relation.REPLACE else (one, float(one))
         found, shift = self.noised(totals, l1=l1, l2=l2, source=run.source)

@@ -2,12 +2,57 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Iterable
+from decimal import Decimal
+from functools import cache
 from typing import Any
 
 import numpy as np
 
-from hush.releases.tables.columns import FLOAT, NO_TIME, Column, cell_by_cell, objects, of_times
+from hush.releases.tables.columns import FLOAT, NO_TIME, Column, cell_by_cell, numbers_in, objects, of_times
+
+WRITTEN = "hush.written_number"
+"""The name of the type of numbers that are written out, because Arrow has no type that holds them all."""
+
+
+@cache
+def written_number() -> Any:
+    """The type of numbers that are written out: as numbers they are floats, as ids of users they keep all digits."""
+    import pyarrow
+
+    class Written(pyarrow.ExtensionType):
+        def __init__(self) -> None:
+            super().__init__(pyarrow.large_string(), WRITTEN)
+
+        def __arrow_ext_serialize__(self) -> bytes:
+            return b""
+
+        @classmethod
+        def __arrow_ext_deserialize__(cls, storage_type: Any, serialized: bytes) -> Any:
+            return cls()
+
+    return Written()
+
+
+def with_written(schema: Any, names: Iterable[str]) -> Any:
+    """The schema with these columns, texts, as numbers that are written out."""
+    for name in names:
+        place = schema.get_field_index(name)
+        schema = schema.set(place, schema.field(place).with_type(written_number()))
+    return schema
+
+
+def typed(piece: Any, schema: Any) -> Any:
+    """A table or batch of some columns of a schema, with its types."""
+    import pyarrow
+
+    return piece.cast(pyarrow.schema([schema.field(name) for name in piece.schema.names]))
+
+
+def _of_written(column: Any) -> Column:
+    floats = lambda: numbers_in(objects(column.to_pylist()))  # noqa: E731
+    decimals = lambda: objects([None if cell is None else Decimal(cell) for cell in column.to_pylist()])  # noqa: E731
+    return Column("number", floats, floats, FLOAT, ids=decimals)
 
 
 def of_arrow(column: Any) -> Column:
@@ -15,19 +60,34 @@ def of_arrow(column: Any) -> Column:
     import pyarrow
     from pyarrow import types
 
-    column = _plain(column if isinstance(column, pyarrow.ChunkedArray) else pyarrow.chunked_array([column]))
+    column = column if isinstance(column, pyarrow.ChunkedArray) else pyarrow.chunked_array([column])
+    if getattr(column.type, "extension_name", "") == WRITTEN:
+        return _of_written(_plain(column))
+    column = _plain(column)
     kind = column.type
     if types.is_floating(kind):
         return Column("number", column.to_numpy, column.to_numpy, np.dtype(kind.to_pandas_dtype()))
     if types.is_integer(kind) or types.is_boolean(kind):
-        return Column(_number_kind(kind), lambda: _whole(column), lambda: _floats(column), FLOAT)
+        whole = types.is_integer(kind)
+        return Column(_number_kind(kind), lambda: _whole(column), lambda: _floats(column), FLOAT, whole)
     if types.is_decimal(kind):
         return Column("number", lambda: objects(column.to_pylist()), lambda: _floats(column), FLOAT)
     if _is_text(kind):
-        return Column("words", lambda: _texts(column))
+        ids = lambda: texts_of(_as_bytes(column), "surrogateescape")  # noqa: E731
+        return Column("words", lambda: _texts(column), texts=lambda: valid_texts(column), ids=ids)
     if types.is_temporal(kind) and not types.is_interval(kind):
         return of_times(lambda: _ticks(column), _unit(kind))
     return Column("other" if types.is_null(kind) else "opaque", lambda: _any(column))
+
+
+def arrays_of(piece: Any, names: tuple[str, ...], *, numbers: bool) -> tuple[np.ndarray, ...]:
+    """These columns of an Arrow table, the first one as numbers if told."""
+    return tuple(of_arrow(piece.column(name)).read(numbers=numbers and place == 0) for place, name in enumerate(names))
+
+
+def arrays_and_units(piece: Any, names: tuple[str, ...], unit: str, *, numbers: bool) -> tuple[Any, ...]:
+    """The same, and after them the units."""
+    return (*arrays_of(piece, names, numbers=numbers), of_arrow(piece.column(unit)).units())
 
 
 def of_type(kind: Any) -> Column:
@@ -37,9 +97,13 @@ def of_type(kind: Any) -> Column:
     return of_arrow(pyarrow.chunked_array([], type=kind))
 
 
-def texts_of(cells: list[bytes | None]) -> np.ndarray:
-    """Bytes as texts; what is no UTF-8 is replaced, so that no cell can stop the reading."""
-    return objects([None if cell is None else cell.decode(errors="replace") for cell in cells])
+def texts_of(cells: list[bytes | None], errors: str = "replace") -> np.ndarray:
+    """Bytes as texts; what is no UTF-8 is replaced, so that no cell can stop the reading. Ids escape it instead.
+
+    >>> len(set(texts_of([b"\\xff", b"\\xfe"]))), len(set(texts_of([b"\\xff", b"\\xfe"], "surrogateescape")))
+    (1, 2)
+    """
+    return objects([None if cell is None else cell.decode(errors=errors) for cell in cells])
 
 
 def _plain(column: Any) -> Any:
@@ -96,15 +160,29 @@ def _is_text(kind: Any) -> bool:
 
 def _texts(column: Any) -> np.ndarray:
     """The fast way fails on bytes that are no text; the slow one reads every other cell as the fast one does."""
-    import pyarrow
-    from pyarrow import types
-
     try:
         return np.asarray(column.to_numpy(), dtype=object)
     except Exception:
-        wide = types.is_large_string(column.type)
-        view = pyarrow.binary_view() if types.is_string_view(column.type) else None
-        return texts_of(column.cast(view or (pyarrow.large_binary() if wide else pyarrow.binary())).to_pylist())
+        return texts_of(_as_bytes(column))
+
+
+def _as_bytes(column: Any) -> list[bytes | None]:
+    import pyarrow
+    from pyarrow import types
+
+    wide = types.is_large_string(column.type)
+    view = pyarrow.binary_view() if types.is_string_view(column.type) else None
+    return column.cast(view or (pyarrow.large_binary() if wide else pyarrow.binary())).to_pylist()
+
+
+def valid_texts(column: Any) -> Any:
+    """One Arrow array of large strings; raises where bytes are no text."""
+    import pyarrow
+
+    found = column.cast(pyarrow.large_string())
+    found = found.combine_chunks() if isinstance(found, pyarrow.ChunkedArray) else found
+    found.validate(full=True)
+    return found
 
 
 def _ticks(column: Any) -> np.ndarray:

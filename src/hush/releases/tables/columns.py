@@ -40,21 +40,37 @@ class Column:
     """The cells as numbers, missing ones NaN; for numbers and lists."""
     dtype: np.dtype = OBJECT
     """The type in which a user's function gets the cells: also of no cells, and whether or not any is missing."""
+    whole: bool = False
+    """Whether its type is one of whole numbers."""
+    texts: Callable[[], Any] | None = None
+    """The cells as texts of Arrow, where they are all valid ones; for words."""
+    ids: Callable[[], np.ndarray] | None = None
+    """The cells as ids of users, where `values` makes some different ones equal."""
 
     def read(self, *, numbers: bool) -> np.ndarray:
         """The cells as numbers, or as they are."""
         return self.numbers() if numbers and self.numbers is not None else self.values()
 
+    def units(self) -> Any:
+        """The cells as ids of users, without loss: two users that became one would count as one.
+
+        Texts are those of Arrow where there are any, so that none becomes an object.
+        """
+        found = None if self.texts is None else attempted(self.texts, None)
+        return (self.ids or self.values)() if found is None else found
+
 
 def of_array(array: np.ndarray) -> Column:
-    """A numpy array; extended floats become float64, so that none is too large without a warning."""
+    """A numpy array; extended floats become float64, so that none is too large without a warning: not so as ids."""
     kind, letter = "rows" if array.ndim > 1 else KINDS.get(array.dtype.kind, "opaque"), array.dtype.kind
     if kind == "number" and array.dtype.itemsize > FLOAT.itemsize:
-        return Column(kind, lambda: array.astype(float), lambda: array.astype(float), FLOAT)
+        floats = lambda: array.astype(float)  # noqa: E731
+        return Column(kind, floats, floats, FLOAT, ids=lambda: array.astype(object))
     if letter == "T":  # its missing values cannot be sorted
         return Column(kind, lambda: array.astype(object))
     dtype = OBJECT if letter in "US" else array.dtype  # how long a text is says something of a record
-    return Column(kind, lambda: array, (lambda: array) if kind in NUMBERS else None, dtype)
+    whole = kind == "number" and letter in "iu"
+    return Column(kind, lambda: array, (lambda: array) if kind in NUMBERS else None, dtype, whole)
 
 
 def of_masked(array: np.ma.MaskedArray) -> Column:
@@ -67,7 +83,8 @@ def of_masked(array: np.ma.MaskedArray) -> Column:
     numbers = of_array(_without(data.astype(array.dtype if letter == "f" else float), mask, np.nan))
     if letter == "f" or array.ndim > 1:
         return numbers
-    return Column(KINDS[letter], lambda: _without(data.astype(object), mask, None), numbers.numbers, FLOAT)
+    values = lambda: _without(data.astype(object), mask, None)  # noqa: E731
+    return Column(KINDS[letter], values, numbers.numbers, FLOAT, letter in "iu")
 
 
 def _without(cells: np.ndarray, mask: np.ndarray, missing: object) -> np.ndarray:

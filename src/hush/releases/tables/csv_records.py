@@ -18,14 +18,11 @@ LONGEST = 1 << 26
 """Records of more bytes are left out, so that memory stays bounded."""
 START, FIELD, QUOTED, CLOSING = range(4)
 """Where a scan stands: before a cell, in a plain one, within quotes, or after a quote that may close or be doubled."""
-NEXT = re.compile(rb'[\r\n]|,"?')
 QUOTE, NEWLINE, RETURN, COMMA = b'"\n\r,'
-MAY_OPEN = np.isin(np.arange(256), (QUOTE, NEWLINE, RETURN, COMMA))
-"""Bytes after which a quote opens a cell, or is the second of two."""
 
 
-def blocks(file: BinaryIO, chunk: int = CHUNK, longest: int = LONGEST) -> Iterator[bytes]:
-    """The file in pieces of whole records; a last one without a line end counts too.
+def blocks(file: BinaryIO, chunk: int = CHUNK, longest: int = LONGEST, comma: int = COMMA) -> Iterator[bytes]:
+    """The file in pieces of whole records; a last one without a line end counts too. `comma` stands between cells.
 
     >>> import io
     >>> list(blocks(io.BytesIO(b'a,"b\\nc"\\nd\\n'), chunk=4))
@@ -33,7 +30,7 @@ def blocks(file: BinaryIO, chunk: int = CHUNK, longest: int = LONGEST) -> Iterat
     """
     state, kept, dropped = START, b"", False
     while piece := file.read(chunk):
-        first, last, state = _ends(piece, state)
+        first, last, state = _ends(piece, state, comma)
         if last:
             whole = kept + piece[:last] if not dropped else piece[first:last]
             kept, dropped = piece[last:], False
@@ -46,7 +43,7 @@ def blocks(file: BinaryIO, chunk: int = CHUNK, longest: int = LONGEST) -> Iterat
         yield kept
 
 
-def first_record(file: BinaryIO) -> bytes:
+def first_record(file: BinaryIO, comma: int = COMMA) -> bytes:
     """The first record that is not empty; the file then stands behind it. Nothing, where there is none or no end of it.
 
     >>> import io
@@ -56,7 +53,7 @@ def first_record(file: BinaryIO) -> bytes:
     while True:
         start, kept, state, end = file.tell(), b"", START, 0
         while not end and len(kept) <= LONGEST and (piece := file.read(1 << 16)):
-            end, _, state = _ends(piece, state)
+            end, _, state = _ends(piece, state, comma)
             kept += piece[: end or None]
         file.seek(start + len(kept))
         if len(kept) > LONGEST:
@@ -72,16 +69,16 @@ def _within(whole: bytes, first: int, longest: int) -> Iterator[bytes]:
         yield found
 
 
-def _ends(piece: bytes, state: int) -> tuple[int, int, int]:
+def _ends(piece: bytes, state: int, comma: int) -> tuple[int, int, int]:
     """The places after the first and the last line end that ends a record (0 if none), and where the scan stands."""
     if state in (START, FIELD) and QUOTE not in piece:
         first = min((place + 1 for end in (b"\n", b"\r") if (place := piece.find(end)) >= 0), default=0)
         last = max(piece.rfind(b"\n"), piece.rfind(b"\r")) + 1
-        return first, last, START if piece[-1] in (NEWLINE, RETURN, COMMA) else FIELD
-    return _by_parity(piece, state) or _by_steps(piece, state)
+        return first, last, START if piece[-1] in (NEWLINE, RETURN, comma) else FIELD
+    return _by_parity(piece, state, comma) or _by_steps(piece, state, comma)
 
 
-def _by_parity(piece: bytes, state: int) -> tuple[int, int, int] | None:
+def _by_parity(piece: bytes, state: int, comma: int) -> tuple[int, int, int] | None:
     """All at once, where every quote opens a cell, closes one or is doubled; None if one does not."""
     if state == CLOSING:
         return None
@@ -92,20 +89,22 @@ def _by_parity(piece: bytes, state: int) -> tuple[int, int, int] | None:
         if state != START:
             return None
         opening = opening[1:]
-    if not MAY_OPEN[cells[opening - 1]].all():
+    # bytes after which a quote opens a cell, or is the second of two
+    if not np.isin(cells[opening - 1], (QUOTE, NEWLINE, RETURN, comma)).all():
         return None
     lines = np.flatnonzero((cells == NEWLINE) | (cells == RETURN))
     ends = lines[(np.searchsorted(quotes, lines) + odd) % 2 == 0]
     if (len(quotes) + odd) % 2:
         state = QUOTED
     else:
-        state = CLOSING if piece[-1] == QUOTE else START if piece[-1] in (COMMA, NEWLINE, RETURN) else FIELD
+        state = CLOSING if piece[-1] == QUOTE else START if piece[-1] in (comma, NEWLINE, RETURN) else FIELD
     return (int(ends[0]) + 1, int(ends[-1]) + 1, state) if len(ends) else (0, 0, state)
 
 
-def _by_steps(piece: bytes, state: int) -> tuple[int, int, int]:
+def _by_steps(piece: bytes, state: int, comma: int) -> tuple[int, int, int]:
     """Cell by cell."""
     first = last = place = 0
+    next_end = re.compile(rb"[\r\n]|" + re.escape(bytes([comma])) + rb'"?')
     while place < len(piece):
         if state == START:
             state, place = (QUOTED, place + 1) if piece[place] == QUOTE else (FIELD, place)
@@ -117,7 +116,7 @@ def _by_steps(piece: bytes, state: int) -> tuple[int, int, int]:
         elif state == CLOSING:
             state, place = (QUOTED, place + 1) if piece[place] == QUOTE else (FIELD, place)
         else:
-            found = NEXT.search(piece, place)
+            found = next_end.search(piece, place)
             if found is None:
                 break
             place, state = found.end(), QUOTED if len(found[0]) == 2 else START

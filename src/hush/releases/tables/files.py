@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import csv
+import gzip
 from collections import deque
 from collections.abc import Callable, Iterable, Iterator
 from concurrent.futures import ThreadPoolExecutor
@@ -12,7 +13,8 @@ from typing import Any, BinaryIO
 import numpy as np
 
 from hush.errors import InvalidParameter
-from hush.releases.tables.arrow import of_arrow, of_type, texts_of
+from hush.releases.boundary import attempted
+from hush.releases.tables.arrow import arrays_and_units, arrays_of, of_arrow, of_type, texts_of, valid_texts
 from hush.releases.tables.columns import numbers_in
 from hush.releases.tables.csv_records import blocks, first_record
 from hush.releases.tables.reader import BATCH, Reader, needs, require_different
@@ -21,6 +23,29 @@ AT_ONCE = 1 << 22
 """Row groups of up to so many records are decoded whole, two at a time; larger ones in batches."""
 MARK = b"\xef\xbb\xbf"
 """The byte order mark, which some programs write before a text in UTF-8."""
+
+
+class Unchanged:
+    """A file as it was when it was opened: what is read of one that was written since is refused."""
+
+    def __init__(self, path: Path) -> None:
+        self.path, self._seen = path, _state(path)
+
+    def require(self) -> None:
+        """Raise if it is another file now, or was written."""
+        if _state(self.path) != self._seen:
+            raise InvalidParameter("table", "files that stay as they are while they are read", source=str(self.path))
+
+    def passed(self, batches: Iterable[Any]) -> Iterator[Any]:
+        """One pass over it, checked before and after."""
+        self.require()
+        yield from batches
+        self.require()
+
+
+def _state(path: Path) -> tuple[int, ...]:
+    found = path.stat()
+    return found.st_dev, found.st_ino, found.st_size, found.st_mtime_ns
 
 
 class Parquet(Reader):
@@ -33,7 +58,7 @@ class Parquet(Reader):
         needs("pyarrow")
         from pyarrow import ArrowInvalid, parquet
 
-        self._path = path
+        self._path, self._file = path, Unchanged(path)
         try:
             self._metadata = parquet.read_metadata(path)
         except ArrowInvalid:
@@ -47,19 +72,26 @@ class Parquet(Reader):
     def dtype(self, name: str) -> np.dtype:
         return of_type(self._schema.field(name).type).dtype
 
+    def whole(self, name: str) -> bool:
+        return of_type(self._schema.field(name).type).whole
+
     def rows(self) -> int | None:
         return self._metadata.num_rows
 
     def batches(self, names: tuple[str, ...], *, numbers: bool) -> Iterator[tuple[np.ndarray, ...]]:
+        for piece in self._pieces(names):
+            yield arrays_of(piece, names, numbers=numbers)
+
+    def with_unit(self, names: tuple[str, ...], unit: str, *, numbers: bool) -> Iterator[tuple[Any, ...]]:
+        for piece in self._pieces((*names, unit)):
+            yield arrays_and_units(piece, names, unit, numbers=numbers)
+
+    def _pieces(self, names: tuple[str, ...]) -> Iterator[Any]:
+        """These columns in Arrow tables."""
         columns, groups = list(dict.fromkeys(names)), range(self._metadata.num_row_groups)
         if any(self._metadata.row_group(group).num_rows > AT_ONCE for group in groups):
-            found = (batch for group in groups for batch in self._slowly(group, columns))
-        else:
-            found = _ahead(lambda group: self._at_once(group, columns), groups)
-        for piece in found:
-            yield tuple(
-                of_arrow(piece.column(name)).read(numbers=numbers and place == 0) for place, name in enumerate(names)
-            )
+            return self._file.passed(batch for group in groups for batch in self._slowly(group, columns))
+        return self._file.passed(_ahead(lambda group: self._at_once(group, columns), groups))
 
     def _open(self) -> Any:
         from pyarrow import parquet
@@ -94,23 +126,23 @@ class Csv(Reader):
     header are left out, and so are rows of more than 64 MiB.
     """
 
-    def __init__(self, path: Path) -> None:
+    def __init__(self, path: Path, delimiter: str = ",") -> None:
         needs("pyarrow")
-        self._path = path
+        self._path, self._file, self._delimiter = path, Unchanged(path), delimiter
         with self._open() as file:
             self.names = require_different(self._header(file))
 
     def _open(self) -> BinaryIO:
-        file = self._path.open("rb")
+        file: Any = gzip.open(self._path, "rb") if self._path.suffix.lower() == ".gz" else self._path.open("rb")
         if file.read(len(MARK)) != MARK:
             file.seek(0)
         return file
 
     def _header(self, file: BinaryIO) -> list[str]:
         """The cells of the first record; the file then stands at the next one."""
-        head = first_record(file)
+        head = first_record(file, ord(self._delimiter))
         try:
-            names = next(csv.reader([head.decode()], strict=True))
+            names = next(csv.reader([head.decode()], strict=True, delimiter=self._delimiter))
         except (UnicodeDecodeError, csv.Error):
             names = []
         if not names or b"\x00" in head:  # UTF-16 has zeros
@@ -124,12 +156,26 @@ class Csv(Reader):
         return None
 
     def batches(self, names: tuple[str, ...], *, numbers: bool) -> Iterator[tuple[np.ndarray, ...]]:
+        for cells in self._cells(names):
+            words = [_texts(column) for column in cells]
+            yield (numbers_in(words[0]), *words[1:]) if numbers else tuple(words)
+
+    def with_unit(self, names: tuple[str, ...], unit: str, *, numbers: bool) -> Iterator[tuple[Any, ...]]:
+        for *cells, who in self._cells((*names, unit)):
+            words = [_texts(column) for column in cells]
+            units = attempted(lambda who=who: valid_texts(who), None)
+            found = [numbers_in(words[0]), *words[1:]] if numbers else words
+            yield (*found, texts_of(who.to_pylist(), "surrogateescape") if units is None else units)
+
+    def _cells(self, names: tuple[str, ...]) -> Iterator[list[Any]]:
+        """These columns in step, as Arrow's bytes."""
         wanted = {name: str(self.names.index(name)) for name in names}
         with self._open() as file:
             self._header(file)
-            for batch in _ahead(lambda block: self._parsed(block, list(wanted.values())), blocks(file)):
-                words = [_texts(batch.column(wanted[name])) for name in names]
-                yield (numbers_in(words[0]), *words[1:]) if numbers else tuple(words)
+            found = blocks(file, comma=ord(self._delimiter))
+            parsed = _ahead(lambda block: self._parsed(block, list(wanted.values())), found)
+            for batch in self._file.passed(parsed):
+                yield [batch.column(wanted[name]) for name in names]
 
     def _parsed(self, block: bytes, wanted: list[str]) -> Any:
         """Whole records as a table of bytes."""
@@ -140,7 +186,9 @@ class Csv(Reader):
             read_options=csv.ReadOptions(
                 column_names=[str(k) for k in range(len(self.names))], block_size=len(block) + 1, use_threads=False
             ),
-            parse_options=csv.ParseOptions(newlines_in_values=True, invalid_row_handler=lambda _row: "skip"),
+            parse_options=csv.ParseOptions(
+                delimiter=self._delimiter, newlines_in_values=True, invalid_row_handler=lambda _row: "skip"
+            ),
             convert_options=csv.ConvertOptions(
                 include_columns=wanted, column_types=dict.fromkeys(wanted, binary()), strings_can_be_null=False
             ),

@@ -8,7 +8,7 @@ from typing import Any
 import numpy as np
 
 from hush.errors import InvalidParameter
-from hush.releases.tables.arrow import of_arrow
+from hush.releases.tables.arrow import of_arrow, valid_texts
 from hush.releases.tables.columns import FLOAT, NO_TIME, Column, objects, of_array, of_list, of_masked, of_times
 
 PACKAGES = ("pandas", "polars", "pyarrow")
@@ -68,7 +68,8 @@ def _of_pandas(series: Any) -> Column:
         return Column("opaque", values)
     width = dtype.numpy_dtype if kind == "f" else FLOAT  # a short float is compared as a short one
     numbers = lambda: series.to_numpy(dtype=width, na_value=np.nan)  # noqa: E731
-    return Column("truth" if kind == "b" else "number", numbers if kind == "f" else values, numbers, width)
+    said = "truth" if kind == "b" else "number"
+    return Column(said, numbers if kind == "f" else values, numbers, width, kind in "iu")
 
 
 def _of_categories(series: Any) -> np.ndarray:
@@ -87,9 +88,11 @@ def _of_polars(series: Any) -> Column:
         return Column("number", series.to_numpy, series.to_numpy, series[:0].to_numpy().dtype)
     if dtype.is_numeric() or name == "Boolean":
         kind = "truth" if name == "Boolean" else "number"
-        return Column(kind, lambda: _whole(series), lambda: _floats(series), FLOAT)
+        return Column(kind, lambda: _whole(series), lambda: _floats(series), FLOAT, dtype.is_integer())
     if name in ("String", "Categorical", "Enum"):
-        return Column("words", lambda: objects(series.cast(str).to_list()))
+        return Column(
+            "words", lambda: objects(series.cast(str).to_list()), texts=lambda: valid_texts(series.cast(str).to_arrow())
+        )
     if dtype.is_temporal():
         unit = {"Date": "D", "Time": "ns"}.get(name) or dtype.time_unit
         return of_times(lambda: _ticks(series), f"{'M8' if name.startswith('Date') else 'm8'}[{unit}]")

@@ -42,11 +42,18 @@ class Memory(Reader):
     def dtype(self, name: str) -> np.dtype:
         return self._column(name).dtype
 
+    def whole(self, name: str) -> bool:
+        return self._column(name).whole
+
     def rows(self) -> int | None:
         return self._rows
 
     def batches(self, names: tuple[str, ...], *, numbers: bool) -> Iterator[tuple[np.ndarray, ...]]:
         yield tuple(self._column(name).read(numbers=numbers and place == 0) for place, name in enumerate(names))
+
+    def with_unit(self, names: tuple[str, ...], unit: str, *, numbers: bool) -> Iterator[tuple[Any, ...]]:
+        for arrays in self.batches(names, numbers=numbers):
+            yield (*arrays, self._column(unit).units())
 
 
 def in_memory(source: Any) -> Memory:

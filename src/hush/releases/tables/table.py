@@ -9,14 +9,14 @@ from typing import Any
 import numpy as np
 
 from hush.checks import count
-from hush.errors import InvalidParameter
+from hush.errors import InvalidParameter, NotCovered
 from hush.mechanisms.scheme import Scheme
 from hush.randomness.source import Source
 from hush.releases.tables.columns import NUMBERS, numbers_in
+from hush.releases.tables.ids.users import first_of_each
 from hush.releases.tables.in_memory import ONLY
 from hush.releases.tables.opening import open_reader
-from hush.releases.tables.reader import Reader
-from hush.releases.tables.users import first_of_each
+from hush.releases.tables.reader import Part, Reader
 
 Progress = Callable[[int, int | None], None]
 """Called with the records read so far, and how many there are in all where that is known."""
@@ -50,6 +50,11 @@ class Table:
         if (self.unit is None) != (self.max_contributions is None):
             raise InvalidParameter(
                 "table", "unit and max_contributions together", unit=self.unit, max_contributions=self.max_contributions
+            )
+        if self.unit is not None and not self.reader.again:
+            raise NotCovered(
+                "the first records of each user where an engine keeps no order. Covered: releases.GroupBy(unit=...), "
+                "which chooses by what the records hold"
             )
         if self.max_contributions is not None:
             object.__setattr__(self, "max_contributions", count("table", 1, max_contributions=self.max_contributions))
@@ -93,11 +98,28 @@ class Table:
         found = list(self.batches(numbers=numbers))
         return found[0] if len(found) == 1 else np.concatenate(found) if found else np.empty(0)
 
+    def partials(self, function: Callable[[Iterator[np.ndarray]], Part], *, numbers: bool = False) -> list[Part]:
+        """What a function makes of the column, part by part where the records are spread over several.
+
+        >>> table([3.0, 4.0]).partials(lambda batches: sum(float(batch.sum()) for batch in batches), numbers=True)
+        [7.0]
+        """
+        if not self.reader.spread:
+            return [function(self.batches(numbers=numbers))]
+        return self.reader.partials((self.name,), lambda found: function(piece for (piece,) in found), numbers=numbers)
+
+    def added(self, function: Callable[[Iterator[np.ndarray]], list[int]], *, numbers: bool = False) -> list[int]:
+        """Lists of whole numbers that a function makes of the column, added up over all parts."""
+        parts = self.partials(function, numbers=numbers)
+        return [sum(column) for column in zip(*parts, strict=True)]
+
     def rows(self) -> int:
         """How many records there are, after contributions are bounded; this may read the table. It is private."""
         known = self.reader.rows()
         if known is not None and self.unit is None:
             return known
+        if self.reader.spread:
+            return sum(self.reader.partials(self.counted, lambda found: sum(len(p) for (p,) in found), numbers=False))
         return sum(len(piece) for piece, *_ in self.pieces(self.counted))
 
     @property
@@ -107,10 +129,15 @@ class Table:
 
     def pieces(self, names: tuple[str, ...], *, numbers: bool = False) -> Iterator[tuple[np.ndarray, ...]]:
         """Several columns in step, contributions bounded."""
-        wanted = names if self.unit is None else (*names, self.unit)
-        keep = None if self.unit is None else first_of_each(self.max_contributions or 0)
         total, done = self.reader.rows(), 0
-        for arrays in self.reader.batches(wanted, numbers=numbers):
+        if self.unit is None:
+            keep, found = None, self.reader.batches(names, numbers=numbers)
+        else:
+            keep, found = (
+                first_of_each(self.max_contributions or 0),
+                self.reader.with_unit(names, self.unit, numbers=numbers),
+            )
+        for arrays in found:
             done += len(arrays[0])
             if self.progress is not None:
                 self.progress(done, total)
@@ -125,6 +152,10 @@ class Table:
 
         One pass over the table where the scheme allows it, memory for the sample alone.
         """
+        if not self.reader.again:
+            if not scheme.streams:
+                raise NotCovered(f"{scheme} where an engine keeps no order: each record needs a coin of its own")
+            return Table(self.reader.sampled(scheme, source), self.column)
         reader = Drawn(self)
         if scheme.streams and (self.unit is not None or self.reader.rows() is None):
             # coins are independent, so each batch may toss its own: the number of records need not be known before
@@ -210,6 +241,9 @@ class Drawn(Reader):
     def dtype(self, name: str) -> np.dtype:
         return self._table.reader.dtype(name)
 
+    def whole(self, name: str) -> bool:
+        return self._table.reader.whole(name)
+
     def rows(self) -> int | None:
         return len(self.places)
 
@@ -230,8 +264,14 @@ def table(
     unit: str | None = None,
     max_contributions: int | None = None,
     progress: Progress | None = None,
+    delimiter: str | None = None,
 ) -> Table:
-    """Records from an array, a dict of arrays, a pandas, Polars or Arrow table, or a Parquet or CSV file.
+    """Records from an array, a dict of arrays, a pandas, Polars or Arrow table, or Parquet or CSV files.
+
+    Files may be given by a pattern (data/*.parquet) or a folder, whose folders may hold columns (region=N). CSV files
+    may be compressed (.csv.gz) and have another `delimiter`. A pyarrow Dataset or RecordBatchReader will do, too,
+    and so will a LazyFrame of Polars, a relation of DuckDB, a DataFrame of Spark, and the address of a table in a
+    database (duckdb://file.db#table, postgresql://host/database#table).
 
     >>> import numpy as np
     >>> table(np.arange(5.0)).rows()
@@ -239,7 +279,7 @@ def table(
     >>> table({"income": [1.0, 2.0, 9.0], "who": ["a", "b", "a"]}, unit="who", max_contributions=1).array().tolist()
     [1.0, 2.0]
     """
-    return Table(open_reader(source), column, unit, max_contributions, progress)
+    return Table(open_reader(source, delimiter), column, unit, max_contributions, progress)
 
 
 def as_table(data: Any) -> Table:

@@ -19,7 +19,8 @@ from hush.curves.pairs.pair import Pair
 from hush.errors import InvalidParameter, NotCovered
 from hush.numerics.rounding import UNIT
 from hush.numerics.special.largest_coefficient import log_largest
-from hush.numerics.special.positive_part import Trials, log_positive_part
+from hush.numerics.special.positive_part import log_positive_part
+from hush.numerics.special.trials import Trials
 from hush.numerics.work import spend
 
 
@@ -48,7 +49,7 @@ class Multiset:
     def __post_init__(self) -> None:
         for sign in (0, 1):
             total = math.fsum(k.chance * k.weight * math.exp(sign * k.loss) for k in self.kinds)
-            if not abs(total - 1) < 1e-9:
+            if not abs(total - 1) < 1e-9:  # a check of the formulas: rounding leaves some 1e-15
                 raise InvalidParameter("Multiset", "weights with mean 1 under P and under Q", mean=total)
 
     def log_delta(self, epsilon: float, tolerance: float = 1e-10) -> Interval:
@@ -103,6 +104,7 @@ def covers_sums(epsilon0: float, table: Array) -> bool:
     if len(table) < 2:
         return False
     largest = np.sort(table, axis=0)
+    # 1e-12: a table of floats in which equality holds, as for randomized response, must pass
     return bool(np.all((math.exp(epsilon0) + 1) * largest[0] >= (largest[-1] + largest[-2]) * (1 - 1e-12)))
 
 
@@ -174,6 +176,7 @@ def others_agree(epsilon0: float, own: float, opposite: float, people: int) -> M
         TrialKind(opposite, math.exp(epsilon0), -epsilon0),
         TrialKind(max(1 - own - opposite, 0.0), 1.0, 0.0),
     ]
+    # a kind of less chance is rounding of 1 - own - opposite: at the largest epsilon, 30, real ones have some e^-31
     return Multiset(people, tuple(kind for kind in kinds if kind.chance > 1e-15))
 
 
@@ -211,6 +214,7 @@ class BinaryResponses:
         share = 8 * UNIT * (self.people + 8)
         low = float((np.maximum(gap - share * p, 0.0)).sum(axis=1).max())
         high = float((np.maximum(gap + share * p, 0.0)).sum(axis=1).max())
+        # what underflowed is below 1e-315 in all, which 1e-290 stands for
         return math.log(low) if low > 0 else -math.inf, min(math.log(max(high, 1e-290)), 0.0)
 
 
@@ -226,6 +230,7 @@ class ManyBinaryResponses:
     people: int
 
     MOST = 10**10
+    """People up to which it is asked."""
 
     def log_delta(self, epsilon: float, tolerance: float = 1e-10) -> Interval:
         if epsilon >= self.epsilon0:

@@ -12,17 +12,18 @@ from scipy import special
 from hush.arrays import Array
 from hush.curves.interval import Interval
 from hush.numerics.rounding import UNIT
-from hush.numerics.special.positive_part import Trials, along_line, log_chernoff
+from hush.numerics.special.line_integral import along_line, log_chernoff
+from hush.numerics.special.trials import Trials
 from hush.numerics.work import remembered
 
 STEP = 0.15
-"""Between the losses of neighbouring kinds."""
+"""Between the losses of neighbouring kinds: any step is valid, a finer one costs time and gives a tighter bound."""
 HIDING = 20
 """Reports from the blanket, on average, from which on it is asked."""
 CAPS = (*(10.0 ** (-k / 2) for k in range(4, 40)), *(10.0**-k for k in (22, 25, 30, 40, 60, 90)))
 """Chances of a larger loss than the largest that is listed; they are added to delta."""
 ACCURACY = 2e-3
-"""Of log delta: the blanket is not that close to what is attained."""
+"""Width of log delta that is asked for: the blanket is not that close to what is attained."""
 
 
 @dataclass(frozen=True)
@@ -52,6 +53,7 @@ def _log_delta(deviation: float, people: int, epsilon: float) -> float:
         chances, losses = kinds(deviation, cap)
         growth = math.exp(epsilon)
         values = np.concatenate([growth * np.expm1(losses - epsilon), -np.expm1(losses + epsilon)])
+        # chances are differences of near numbers: they lose two digits, which is some hundred units
         return Trials(people, (*chances, *chances), tuple(values.tolist()), 1e3 * UNIT)
 
     @cache

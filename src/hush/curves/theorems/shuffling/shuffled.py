@@ -12,15 +12,16 @@ from scipy import special
 
 from hush.arrays import Array
 from hush.curves.interval import Interval, agreed_epsilon, agreed_log_delta, exact
+from hush.curves.pairs import finite_bounds
 from hush.curves.pairs.finite import FinitePair
 from hush.curves.pairs.pair import Certificates, Pair
-from hush.curves.theorems.shuffling.multiset import Profile
+from hush.curves.theorems.shuffling.multiset import Multiset, Profile
 from hush.errors import InvalidParameter, NotCovered
 from hush.numerics.laws.atoms import sampled
 from hush.numerics.roots import decreasing_root
 from hush.numerics.rounding import UNIT
 from hush.numerics.special.binomial_tails import log_pmf, window
-from hush.numerics.work import attempt, part, room
+from hush.numerics.work import attempt, part, remembered, room
 
 Named = tuple[tuple[str, Profile], ...]
 """Certificates by name."""
@@ -32,6 +33,14 @@ COARSE = 1e-3
 """Tolerance of a first search."""
 ONE = 0.02
 """Share of the work for one certificate at one of hundreds of epsilons."""
+DEVIATION = 2.5
+"""delta(0) of a normal loss is its deviation over 2.5, about."""
+FINE, NEAR = 30, 5
+"""Points of a lower table to one such deviation, and how far they are that dense; then they grow apart."""
+LEAST_LOG = math.log(1e-20)
+"""A lower table ends where delta is below: what is beyond is left out."""
+DIGITS = 1e-7
+"""Tolerance of its points: far below what a profile bends between two of them."""
 CELLS = 1500
 """Atoms of an attained pair at the most; more are merged, which can only lose."""
 
@@ -63,6 +72,8 @@ class ShuffledPair(Pair):
     people: int
     bit: tuple[float, float]
     """Chance of a 1 among others and for Q, and for P: one bit of each report, which some data attain."""
+    told: Multiset | None = None
+    """What some data attain that look alike to either value; it is its own mirror image."""
 
     @property
     def max_loss(self) -> float:
@@ -97,9 +108,11 @@ class ShuffledPair(Pair):
         low, high = (math.log(-math.expm1(epsilon) + math.exp(epsilon + end)) for end in ends)
         return low - 4 * UNIT, min(high + 4 * UNIT, 0.0)
 
-    def epsilon(self, log_delta: float, tolerance: float = 1e-9, floor: float = 0.0) -> Interval:  # noqa: ARG002
+    def epsilon(self, log_delta: float, tolerance: float = 1e-9, floor: float = 0.0) -> Interval:
         if log_delta == -math.inf:
             return self.largest, self.largest
+        if floor > 0 and self._upper(floor, COARSE) <= log_delta:
+            return 0.0, floor
         low = self._root(self._lower, log_delta, tolerance)[0]
         high = self._root(self._upper, log_delta, tolerance, low)[1]
         return agreed_epsilon(low, high)
@@ -146,9 +159,14 @@ class ShuffledPair(Pair):
         """From above by the table; no lower end is claimed."""
         return 0.0, min(self._table.renyi(order)[1], self.report.renyi(order)[1])
 
+    @property
+    def witnesses(self) -> tuple[FinitePair, ...]:
+        """Pairs that some randomizer and data attain; they stay so when they are composed."""
+        return (self.witness,) if self.told is None else (table_below(self.told, self.largest), self.witness)
+
     @cached_property
     def witness(self) -> FinitePair:
-        """A pair that some randomizer and data attain; it stays exact when it is composed."""
+        """The one in which everyone else holds one of the two values: a bit of every report."""
         return bit_pair(self.people, *self.bit)
 
     def profile_points(self) -> tuple[Array, Array]:
@@ -188,13 +206,36 @@ class ShuffledPair(Pair):
         return tuple(found)
 
 
+@remembered(8)
+def table_below(told: Multiset, largest: float) -> FinitePair:
+    """A finite pair below one that is its own mirror image, from its profile at many epsilons.
+
+    >>> from hush.curves.theorems.shuffling.multiset import others_elsewhere
+    >>> told = others_elsewhere(1.0, 0.2, 100)
+    >>> 0 < told.log_delta(0.1)[0] - table_below(told, 1.0).log_delta(0.1)[1] < 1e-2
+    True
+    """
+    width = min(DEVIATION * math.exp(told.log_delta(0.0, COARSE)[0]), 1.0)
+    reaches = (width * 1.3**k for k in range(1, 60))
+    end = next((r for r in reaches if r >= largest or told.log_delta(r, COARSE)[1] < LEAST_LOG), 1.0)
+    growth = np.exp(np.arange(0, max(math.log(end / (NEAR * width)), 0.0) + 0.05, 1 / FINE))
+    step = width / FINE
+    places = np.unique(np.append(np.arange(NEAR * FINE), np.round(NEAR * FINE * growth)))
+    found = [told.log_delta(step * k, DIGITS) for k in places]
+    low, high = (np.exp([ends[side] for ends in found]) for side in (0, 1))
+    mirror = np.exp(-step * places[:0:-1])
+    losses = step * np.concatenate([-places[:0:-1], places])
+    low, high = (np.concatenate([mirror * side[:0:-1], side]) for side in (low, high))
+    return finite_bounds.below(losses, low, high, step)
+
+
 def bit_pair(people: int, among_others: float, with_record: float) -> FinitePair:
     """n reported bits, 1 with the chance `among_others`, but P's record with `with_record`; merged to few atoms.
 
     >>> round(bit_pair(1, 0.25, 0.75).max_loss, 9)
     1.098612289
     """
-    low, high = window(people - 1, among_others, -60.0)
+    low, high = window(people - 1, among_others, -60.0)  # e^-60 is left out on each side, which lowers the pair
     room(high - low, 60)
     counts = np.arange(low, high + 2, dtype=float)
     same = np.exp(log_pmf(people - 1, among_others, counts))
@@ -205,7 +246,7 @@ def bit_pair(people: int, among_others: float, with_record: float) -> FinitePair
     # what rounding may have added to P and taken from Q is taken off again: the pair must stay below
     p = np.add.reduceat(with_it, starts) * (1 - 1e-11)
     q = np.add.reduceat(without, starts) * (1 + 1e-11)
-    kept = (p > 1e-200) & (q > 1e-200)
+    kept = (p > 1e-200) & (q > 1e-200)  # atoms that are left out of both laws lower delta
     return FinitePair.of(p[kept], q[kept])
 
 
@@ -226,6 +267,7 @@ class HoeffdingBlanket:
         least, most = (math.exp(-self.epsilon0), 1.0) if self.mass is None else (self.mass, self.mass)
         a = math.expm1(epsilon)
         b = most * math.expm1(self.epsilon0) * (1 + math.exp(epsilon))
+        # what lies outside the window is charged below; -680 is as deep as floats go
         cut = -60.0 - 2 * a * a / (b * b) * self.people
         low, high = window(self.people, least, max(cut, -680.0))
         room(high - low, 40)

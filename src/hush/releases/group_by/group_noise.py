@@ -1,0 +1,60 @@
+"""Noise on totals of many groups at once, and how far it reaches."""
+
+from __future__ import annotations
+
+import math
+
+import numpy as np
+from scipy import special
+
+from hush.randomness.additive import add_gaussian, add_laplace, scale_for
+from hush.randomness.source import Source
+from hush.releases.group_by.contributions import ROUNDED_UP, Reach
+from hush.releases.group_by.parts import NoiseLevel, NoisyGroups
+
+FINE = 20
+"""One unit moves the totals by about 2^20 steps, more where it moves many: rounding costs a millionth of the noise."""
+LIMIT = 1 << 60
+"""Totals are cut there; so is whatever noise makes of them."""
+
+
+def noised(totals: list[list[int]], reach: Reach, level: NoiseLevel, source: Source) -> NoisyGroups:
+    """Totals of large sensitivity are rounded to coarser steps first; then exact noise is added.
+
+    Rounding to steps of s moves a total that moves by D at most D/s + 1, and only totals that move: that is charged.
+
+    >>> from hush.randomness.source import SeededSource
+    >>> noised([[100, 200]], Reach(1, 1.0, 1), NoiseLevel(500.0, gaussian=False), SeededSource(1)).totals.tolist()
+    [[100.0, 200.0]]
+    """
+    shift = max(0, reach.l1.bit_length() - FINE - reach.numbers.bit_length())
+    l1, l2 = reach.l1, reach.l2
+    if shift:
+        half = 1 << (shift - 1)
+        totals = [[(total + half) >> shift for total in column] for column in totals]
+        l1 = (l1 >> shift) + 1 + reach.numbers
+        l2 = (math.ldexp(l2, -shift) + math.sqrt(reach.numbers)) * ROUNDED_UP
+    whole = np.array([[min(max(t, -LIMIT), LIMIT) for t in column] for column in totals], dtype=np.int64)
+    if level.gaussian:
+        found = add_gaussian(whole, sensitivity=l2, noise_multiplier=1 / level.value, source=source)
+    else:
+        found = add_laplace(whole, sensitivity=l1, scale=scale_for(level.value), source=source)
+    return NoisyGroups(found.values.reshape(whole.shape), found.scale, level.gaussian, shift)
+
+
+def reach_of_one(noise: NoisyGroups, sure: float) -> float:
+    """The noise of one total stays within this with the given confidence; the half step is for rounding."""
+    if noise.gaussian:
+        return noise.scale * float(-special.ndtri((1 - sure) / 2)) + 0.5
+    return -noise.scale * math.log1p(-sure) + 0.5
+
+
+def reach_of_two(noise: NoisyGroups, sure: float) -> float:
+    """The same for the sum of two totals: two Laplace draws of scale 1 are beyond t with chance e^{-t}(1 + t/2)."""
+    if noise.gaussian:
+        return math.sqrt(2) * noise.scale * float(-special.ndtri((1 - sure) / 2)) + 1
+    low, high = 0.0, 2000.0
+    for _ in range(80):
+        middle = (low + high) / 2
+        low, high = (middle, high) if math.exp(-middle) * (1 + middle / 2) > 1 - sure else (low, middle)
+    return noise.scale * high + 1

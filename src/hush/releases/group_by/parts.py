@@ -1,0 +1,200 @@
+"""The parts that a grouped query is made of: what each reads, what it moves by, and what its noise makes of it."""
+
+from __future__ import annotations
+
+import math
+from abc import ABC, abstractmethod
+from dataclasses import dataclass, field
+from typing import Any
+
+import numpy as np
+
+from hush.curves.relation import Relation
+from hush.mechanisms.leaves.gaussian import Gaussian
+from hush.mechanisms.leaves.laplace import Laplace
+from hush.mechanisms.mechanism import Mechanism
+from hush.randomness.additive import scale_for
+from hush.randomness.source import Source
+from hush.releases.group_by.contributions import AtMost, Reach
+from hush.releases.tables.tally import Bins, Categories, LatticeCells, Measure, Tallied
+
+SMALLEST, LARGEST = 1e-9, 500.0
+"""Levels of one part: an epsilon in this range."""
+
+
+@dataclass(frozen=True)
+class Wanted:
+    """What a part asks one pass over the data for."""
+
+    measures: tuple[Measure, ...] = ()
+    cells: tuple[LatticeCells | Bins | Categories, ...] = ()
+    distinct: tuple[Any, ...] = ()
+
+
+@dataclass(frozen=True)
+class Protected:
+    """Whom the guarantee protects: one record, or a user with at most so much, who comes, goes or is replaced."""
+
+    most: AtMost
+    relation: Relation
+    users: bool
+    """Whether the unit is a user; else it is a record."""
+
+    @property
+    def turns(self) -> int:
+        """How many times a change counts: a replacement is a removal and an addition."""
+        return 2 if self.relation is Relation.REPLACE else 1
+
+
+@dataclass(frozen=True)
+class NoiseLevel:
+    """How much a part may reveal: Laplace noise of this epsilon, or Gaussian noise of 1/level deviations."""
+
+    value: float
+    gaussian: bool
+
+
+@dataclass(frozen=True, eq=False)
+class Answering:
+    """What a part gets to answer: exact numbers, random bits, its level, and how records were drawn."""
+
+    found: Tallied
+    source: Source
+    level: NoiseLevel
+    unit: Protected
+    rate: float
+    sure: float
+    """The confidence of each interval; the noise alone gets a part of what may fail on a sample."""
+
+    @property
+    def noise_sure(self) -> float:
+        """The confidence that the noise alone needs."""
+        return self.sure if self.rate == 1 else 1 - (1 - self.sure) / 2
+
+
+@dataclass(frozen=True, eq=False)
+class CellColumn:
+    """One column of the table: a value per group, and where known an interval around it."""
+
+    name: str
+    values: list[Any]
+    low: list[float] | None = None
+    high: list[float] | None = None
+
+
+class Part(ABC):
+    """One release among those of a query."""
+
+    asked: str
+    """The name under which it was asked for."""
+
+    @property
+    @abstractmethod
+    def titles(self) -> tuple[str, ...]:
+        """The columns that it gives."""
+
+    @property
+    @abstractmethod
+    def wanted(self) -> Wanted:
+        """What it reads."""
+
+    @abstractmethod
+    def mechanism(self, level: NoiseLevel, unit: Protected) -> Mechanism:
+        """What it gives away about one unit."""
+
+    @property
+    @abstractmethod
+    def size(self) -> float:
+        """The sensitivity to one record in the units of the data: what error-optimal shares are made of."""
+
+    @abstractmethod
+    def errors(self, level: NoiseLevel, unit: Protected, size: float, rate: float) -> dict[str, float]:
+        """The root of the expected squared error of each column, in a group of so many records, at a sampling rate.
+
+        Known before any data is seen: noise, and what a sample adds for the worst values within the bounds.
+        """
+
+    @abstractmethod
+    def answer(self, run: Answering) -> list[CellColumn]:
+        """Its columns, with noise."""
+
+
+@dataclass(frozen=True, eq=False)
+class NoisyGroups:
+    """Totals per group with noise, in steps of 2^shift, and the law of the noise."""
+
+    totals: np.ndarray
+    scale: float
+    gaussian: bool
+    shift: int = field(default=0)
+
+
+class AdditivePart(Part):
+    """Noise on one or more totals per group."""
+
+    @abstractmethod
+    def reach(self, unit: Protected) -> Reach:
+        """How far one unit moves the totals of all groups."""
+
+    @abstractmethod
+    def totals(self, found: Tallied) -> list[list[int]]:
+        """The totals, one list over the groups for each."""
+
+    def mechanism(self, level: NoiseLevel, unit: Protected) -> Mechanism:
+        if level.gaussian:
+            return Gaussian(1 / level.value, unit.relation)
+        return Laplace(scale_for(level.value), unit.relation)
+
+    def noise(self, level: NoiseLevel, unit: Protected) -> float:
+        """The deviation of the noise of one total, in steps."""
+        reach = self.reach(unit)
+        return reach.l2 / level.value if level.gaussian else math.sqrt(2) * reach.l1 / level.value
+
+
+def of_sample(size: float, rate: float, together: int) -> float:
+    """The largest deviation of the number of records of a group, estimated from a sample at this rate, without noise.
+
+    Up to `together` of the records are drawn by one coin: their squares sum to at most so many times the size.
+    """
+    return math.sqrt(together * size * (1 - rate) / rate)
+
+
+def sliced(found: Tallied, before: list[Wanted], wanted: Wanted) -> Tallied:
+    """What one part asked for, out of what all parts did."""
+    starts = [sum(len(getattr(w, name)) for w in before) for name in ("measures", "cells", "distinct")]
+    sizes = [len(wanted.measures), len(wanted.cells), len(wanted.distinct)]
+    measures, cells, distinct = (slice(start, start + size) for start, size in zip(starts, sizes, strict=True))
+    return Tallied(
+        found.groups,
+        found.rows,
+        found.users,
+        found.sums[measures],
+        found.counts[measures],
+        found.cells[cells],
+        found.distinct[distinct],
+    )
+
+
+def joined(wanted: list[Wanted]) -> dict[str, Any]:
+    """What all parts ask for, as the fields of a Tally."""
+    names = ("measures", "cells", "distinct")
+    return {name: tuple(item for w in wanted for item in getattr(w, name)) for name in names}
+
+
+def rows_of(found: Tallied, rows: list[int]) -> Tallied:
+    """What was found of these groups alone."""
+    return Tallied(
+        tuple(found.groups[row] for row in rows),
+        found.rows[rows],
+        None if found.users is None else found.users[rows],
+        tuple([total[row] for row in rows] for total in found.sums),
+        tuple(counts[rows] for counts in found.counts),
+        tuple(cells[rows] for cells in found.cells),
+        tuple(distinct[rows] for distinct in found.distinct),
+    )
+
+
+def column_rows(column: CellColumn, rows: list[int]) -> CellColumn:
+    """A column of these groups alone."""
+    ends = [None if end is None else [end[row] for row in rows] for end in (column.low, column.high)]
+    return CellColumn(column.name, [column.values[row] for row in rows], *ends)

@@ -1,0 +1,101 @@
+"""What must hold of a grouped query and of the schema of a table before anything is read."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Any
+
+from hush.errors import InvalidParameter
+from hush.releases.row_wise.row_expressions import (
+    ANY,
+    NUMBER,
+    TEXT,
+    TRUTH,
+    ColumnOf,
+    Expression,
+    column_or_expression,
+    kind_of,
+)
+from hush.releases.row_wise.row_parser import row_expression
+from hush.releases.tables.table import Table
+
+
+class Unknown:
+    """Keys that only the data know: the columns they are made of. It needs a delta.
+
+    >>> Unknown("region", "sex")
+    Unknown('region', 'sex')
+    """
+
+    def __init__(self, *columns: str) -> None:
+        if not columns or not all(isinstance(name, str) for name in columns) or len(set(columns)) < len(columns):
+            raise InvalidParameter("Unknown", "the names of one or more columns", columns=columns)
+        self.columns = columns
+
+    def __repr__(self) -> str:
+        return f"Unknown({', '.join(map(repr, self.columns))})"
+
+
+class Kinds(dict[str, str]):
+    """The kinds of a table's columns, asked for when they are needed."""
+
+    def __init__(self, table: Table) -> None:
+        super().__init__()
+        self._reader = table.reader
+
+    def __contains__(self, name: object) -> bool:
+        return name in self._reader.names
+
+    def __missing__(self, name: str) -> str:
+        return self._reader.kind(name)
+
+
+def row_wise(name: str, value: object) -> Expression:
+    """A row-wise expression, or the one that a text says."""
+    if not isinstance(value, str | Expression):
+        raise InvalidParameter("GroupBy", f"{name}, a row-wise expression or its text", **{name: type(value).__name__})
+    return row_expression(value) if isinstance(value, str) else column_or_expression(name, value)
+
+
+def key_values(name: str, given: object) -> tuple[object, ...]:
+    """The values of a key column that were given, each once and all of one type."""
+    rule = "for each key different values of one type (texts, whole numbers, truth values), None for missing keys"
+    if isinstance(given, str | bytes) or not isinstance(given, Sequence | set | range):
+        raise InvalidParameter("GroupBy", rule, **{name: given})
+    values = tuple(value.item() if hasattr(value, "item") else value for value in given)  # type: ignore[union-attr]
+    kinds = {type(value) for value in values if value is not None}
+    if not values or len(kinds) > 1 or not kinds <= {str, int, bool} or len(set(values)) < len(values):
+        raise InvalidParameter("GroupBy", rule, **{name: values})
+    if any(value == "" or (isinstance(value, int) and abs(value) >= 2**63) for value in values):
+        raise InvalidParameter("GroupBy", f"{rule}; no empty text, whole numbers below 2^63", **{name: values})
+    return values
+
+
+def check_key(table: Table, kinds: Kinds, expression: Expression, given: Any) -> None:
+    """Keys are texts, whole numbers or truth values; those that are given have the column's type."""
+    found = expression.gives(kinds)
+    if found == NUMBER and isinstance(expression, ColumnOf) and not table.reader.whole(expression.name):
+        raise InvalidParameter(
+            "GroupBy", "keys of texts, whole numbers or truth values, no floats", key=expression.name
+        )
+    if found == NUMBER and not isinstance(expression, ColumnOf):
+        raise InvalidParameter("GroupBy", "derived keys that are texts or truth values", key=str(expression))
+    wanted = {kind_of(value) for value in given or () if value is not None}
+    if wanted - {found} and found != ANY:
+        words = {NUMBER: "whole numbers", TEXT: "texts", TRUTH: "truth values"}[found]
+        raise InvalidParameter("GroupBy", f"keys of the column's type ({words})", key=str(expression))
+
+
+def check_cell(expression: Expression, kinds: Kinds, cells: Sequence[Any]) -> None:
+    """What is summed or put in bins is a number; what is counted by value has the type of the values."""
+    found = expression.gives(kinds)
+    members = [kind_of(cell.members[0]) for cell in cells if hasattr(cell, "members")]
+    allowed = {ANY, *(members or [NUMBER, TRUTH])}
+    if found not in allowed:
+        rule = "a column of numbers" if not members else "values of the column's type"
+        raise InvalidParameter("GroupBy", rule, column=str(expression))
+
+
+def value_of(cells: Any) -> Expression:
+    """The expression whose values are counted."""
+    return cells.steps.value if hasattr(cells, "steps") else cells.value

@@ -1,0 +1,499 @@
+"""The tree of a row-wise expression: columns, constants, comparisons, logic, arithmetic, and tables that are public.
+
+What it means is the same in every engine. Nulls follow SQL's three-valued logic. A NaN is null, and so is a cell that
+is no number where one is needed. Numbers are double floats throughout, also those of columns of whole numbers; x / 0
+and whatever else gives NaN is null. Texts are only compared for being equal, code point by code point.
+"""
+
+from __future__ import annotations
+
+import math
+from abc import ABC, abstractmethod
+from collections.abc import Iterable, Mapping
+from dataclasses import dataclass, fields, replace
+from typing import Any
+
+from hush.checks import listed
+from hush.errors import InvalidParameter
+
+NUMBER, TEXT, TRUTH, ANY = "number", "text", "truth", "any"
+"""What an expression gives; `any` is a column that declares no type (of a CSV file, of objects): its use decides."""
+KINDS = {"number": NUMBER, "truth": TRUTH, "words": TEXT, "text": ANY, "other": ANY, "list": ANY}
+"""By the kind of a column (hush.releases.tables.columns); dates, bytes and rows have no place in an expression."""
+COMPARISONS = ("==", "!=", "<", "<=", ">", ">=")
+ARITHMETIC = ("+", "-", "*", "/")
+MOST_MEMBERS = 100_000
+"""Values of a list or a public table in an expression."""
+DEEPEST = 100
+"""Expressions inside each other."""
+
+Value = str | float | int | bool
+"""What a constant may be."""
+
+
+class Expression(ABC):
+    """An immutable value per record, made of its columns alone; no two of them are equal by `==`, which compares rows.
+
+    >>> str((col("age") >= 18) & col("region").is_in(["N", "S"]))
+    "((age >= 18) and (region in ('N', 'S')))"
+    """
+
+    @property
+    @abstractmethod
+    def parts(self) -> tuple[Expression, ...]:
+        """The expressions that it is made of."""
+
+    @abstractmethod
+    def gives(self, kinds: Mapping[str, str]) -> str:
+        """What it gives, by the kinds of the table's columns; InvalidParameter where a type does not fit."""
+
+    @property
+    def columns(self) -> tuple[str, ...]:
+        """The columns that it reads, each once.
+
+        >>> (col("a") / col("b") + col("a")).columns
+        ('a', 'b')
+        """
+        return tuple(dict.fromkeys(name for part in self.parts for name in part.columns))
+
+    @property
+    def depth(self) -> int:
+        """How many expressions are inside each other."""
+        return 1 + max((part.depth for part in self.parts), default=0)
+
+    @property
+    @abstractmethod
+    def key(self) -> tuple[Any, ...]:
+        """What makes it this expression: two are the same where these are equal."""
+
+    def same(self, other: Expression) -> bool:
+        """Whether it is the same expression.
+
+        >>> col("a").same(col("a")), col("a").same(col("b"))
+        (True, False)
+        """
+        return self.key == other.key
+
+    def __hash__(self) -> int:
+        return hash(self.key)
+
+    def __bool__(self) -> bool:
+        raise InvalidParameter("An expression", "& | ~ in place of and, or, not; a record decides, not the expression")
+
+    def __eq__(self, other: object) -> Comparison:  # type: ignore[override]
+        return Comparison("==", self, expressed(other))
+
+    def __ne__(self, other: object) -> Comparison:  # type: ignore[override]
+        return Comparison("!=", self, expressed(other))
+
+    def __lt__(self, other: object) -> Comparison:
+        return Comparison("<", self, expressed(other))
+
+    def __le__(self, other: object) -> Comparison:
+        return Comparison("<=", self, expressed(other))
+
+    def __gt__(self, other: object) -> Comparison:
+        return Comparison(">", self, expressed(other))
+
+    def __ge__(self, other: object) -> Comparison:
+        return Comparison(">=", self, expressed(other))
+
+    def __and__(self, other: object) -> Logic:
+        return Logic("and", self, expressed(other))
+
+    def __rand__(self, other: object) -> Logic:
+        return Logic("and", expressed(other), self)
+
+    def __or__(self, other: object) -> Logic:
+        return Logic("or", self, expressed(other))
+
+    def __ror__(self, other: object) -> Logic:
+        return Logic("or", expressed(other), self)
+
+    def __invert__(self) -> Negation:
+        return Negation(self)
+
+    def __add__(self, other: object) -> Arithmetic:
+        return Arithmetic("+", self, expressed(other))
+
+    def __radd__(self, other: object) -> Arithmetic:
+        return Arithmetic("+", expressed(other), self)
+
+    def __sub__(self, other: object) -> Arithmetic:
+        return Arithmetic("-", self, expressed(other))
+
+    def __rsub__(self, other: object) -> Arithmetic:
+        return Arithmetic("-", expressed(other), self)
+
+    def __mul__(self, other: object) -> Arithmetic:
+        return Arithmetic("*", self, expressed(other))
+
+    def __rmul__(self, other: object) -> Arithmetic:
+        return Arithmetic("*", expressed(other), self)
+
+    def __truediv__(self, other: object) -> Arithmetic:
+        return Arithmetic("/", self, expressed(other))
+
+    def __rtruediv__(self, other: object) -> Arithmetic:
+        return Arithmetic("/", expressed(other), self)
+
+    def __neg__(self) -> Arithmetic:
+        return Arithmetic("-", Constant(0.0), self)
+
+    def is_null(self) -> IsNull:
+        """Whether nothing is known: a missing cell, NaN, an empty cell of a CSV file. Never null itself."""
+        return IsNull(self)
+
+    def is_in(self, members: Iterable[Value]) -> IsIn:
+        """Whether it equals one of the constants; null where it is null itself."""
+        return IsIn(self, tuple(listed("is_in", "a list of constants", members=members)))
+
+    def looked_up(self, table: Mapping[Value, Value]) -> PublicLookup:
+        """What a public table has for it; null where it has nothing: the join with a public table by a unique key.
+
+        >>> str(col("postcode").looked_up({"1010": "centre", "1220": "north"}))
+        'postcode in a public table of 2'
+        """
+        if not isinstance(table, Mapping):
+            raise InvalidParameter("looked_up", "a dict from key to value, which is public", table=table)
+        return PublicLookup(self, tuple(table.keys()), tuple(table.values()))
+
+
+@dataclass(frozen=True, eq=False)
+class ColumnOf(Expression):
+    """The value of a column."""
+
+    name: str
+
+    def __post_init__(self) -> None:
+        if not isinstance(self.name, str):
+            raise InvalidParameter("col", "the name of a column", name=self.name)
+
+    @property
+    def parts(self) -> tuple[Expression, ...]:
+        return ()
+
+    @property
+    def columns(self) -> tuple[str, ...]:
+        return (self.name,)
+
+    @property
+    def key(self) -> tuple[Any, ...]:
+        return ("col", self.name)
+
+    def gives(self, kinds: Mapping[str, str]) -> str:
+        if self.name not in kinds:
+            raise InvalidParameter("An expression", "columns of the table", column=self.name)
+        if kinds[self.name] not in KINDS:
+            raise InvalidParameter("An expression", "columns of numbers, texts or truth values", column=self.name)
+        return KINDS[kinds[self.name]]
+
+    def __str__(self) -> str:
+        return self.name if self.name.isidentifier() else '"' + self.name.replace('"', '""') + '"'
+
+
+@dataclass(frozen=True, eq=False)
+class Constant(Expression):
+    """A number, a text or a truth value that was given."""
+
+    value: Value
+
+    def __post_init__(self) -> None:
+        object.__setattr__(self, "value", constant(self.value))
+
+    @property
+    def parts(self) -> tuple[Expression, ...]:
+        return ()
+
+    @property
+    def key(self) -> tuple[Any, ...]:
+        return ("constant", type(self.value).__name__, self.value)
+
+    def gives(self, kinds: Mapping[str, str]) -> str:  # noqa: ARG002
+        return kind_of(self.value)
+
+    def __str__(self) -> str:
+        return shown(self.value)
+
+
+class Operation(Expression):
+    """An expression made of others, none of them too deep."""
+
+    def __post_init__(self) -> None:
+        if self.depth > DEEPEST:
+            raise InvalidParameter("An expression", f"at most {DEEPEST} inside each other", depth=self.depth)
+
+
+@dataclass(frozen=True, eq=False)
+class Comparison(Operation):
+    """Two numbers compared, or two texts or truth values for being equal or not."""
+
+    operator: str
+    left: Expression
+    right: Expression
+
+    def __post_init__(self) -> None:
+        super().__post_init__()
+        if self.operator not in COMPARISONS:
+            raise InvalidParameter("A comparison", f"one of {COMPARISONS}", operator=self.operator)
+
+    @property
+    def parts(self) -> tuple[Expression, ...]:
+        return self.left, self.right
+
+    @property
+    def key(self) -> tuple[Any, ...]:
+        return (self.operator, self.left.key, self.right.key)
+
+    def compared(self, kinds: Mapping[str, str]) -> str:
+        """As what the two sides are compared: numbers, texts or truth values."""
+        found = agreed("A comparison", [side.gives(kinds) for side in self.parts])
+        if found != NUMBER and self.operator not in ("==", "!="):
+            raise InvalidParameter("A comparison", "numbers, or == and != for texts", operator=self.operator)
+        return found
+
+    def gives(self, kinds: Mapping[str, str]) -> str:
+        self.compared(kinds)
+        return TRUTH
+
+    def __str__(self) -> str:
+        return f"({self.left} {self.operator} {self.right})"
+
+
+@dataclass(frozen=True, eq=False)
+class Logic(Operation):
+    """`and` and `or` of SQL: false and null is false, true or null is true, else null wins."""
+
+    operator: str
+    left: Expression
+    right: Expression
+
+    @property
+    def parts(self) -> tuple[Expression, ...]:
+        return self.left, self.right
+
+    @property
+    def key(self) -> tuple[Any, ...]:
+        return (self.operator, self.left.key, self.right.key)
+
+    def gives(self, kinds: Mapping[str, str]) -> str:
+        return _needed(TRUTH, self.parts, kinds)
+
+    def __str__(self) -> str:
+        return f"({self.left} {self.operator} {self.right})"
+
+
+@dataclass(frozen=True, eq=False)
+class Negation(Operation):
+    """`not`: the opposite; null where it is null."""
+
+    of: Expression
+
+    @property
+    def parts(self) -> tuple[Expression, ...]:
+        return (self.of,)
+
+    @property
+    def key(self) -> tuple[Any, ...]:
+        return ("not", self.of.key)
+
+    def gives(self, kinds: Mapping[str, str]) -> str:
+        return _needed(TRUTH, self.parts, kinds)
+
+    def __str__(self) -> str:
+        return f"(not {self.of})"
+
+
+@dataclass(frozen=True, eq=False)
+class Arithmetic(Operation):
+    """Double floats; what is NaN, and x / 0, is null."""
+
+    operator: str
+    left: Expression
+    right: Expression
+
+    @property
+    def parts(self) -> tuple[Expression, ...]:
+        return self.left, self.right
+
+    @property
+    def key(self) -> tuple[Any, ...]:
+        return (self.operator, self.left.key, self.right.key)
+
+    def gives(self, kinds: Mapping[str, str]) -> str:
+        return _needed(NUMBER, self.parts, kinds)
+
+    def __str__(self) -> str:
+        return f"({self.left} {self.operator} {self.right})"
+
+
+@dataclass(frozen=True, eq=False)
+class IsNull(Operation):
+    """Whether nothing is known."""
+
+    of: Expression
+
+    @property
+    def parts(self) -> tuple[Expression, ...]:
+        return (self.of,)
+
+    @property
+    def key(self) -> tuple[Any, ...]:
+        return ("is null", self.of.key)
+
+    def gives(self, kinds: Mapping[str, str]) -> str:
+        self.of.gives(kinds)
+        return TRUTH
+
+    def __str__(self) -> str:
+        return f"({self.of} is null)"
+
+
+@dataclass(frozen=True, eq=False)
+class IsIn(Operation):
+    """Whether it equals one of some constants."""
+
+    of: Expression
+    members: tuple[Value, ...]
+
+    def __post_init__(self) -> None:
+        super().__post_init__()
+        object.__setattr__(self, "members", _members("is_in", self.members))
+
+    @property
+    def parts(self) -> tuple[Expression, ...]:
+        return (self.of,)
+
+    @property
+    def key(self) -> tuple[Any, ...]:
+        return ("in", self.of.key, tuple((type(m).__name__, m) for m in self.members))
+
+    def compared(self, kinds: Mapping[str, str]) -> str:
+        """As what it is compared with the constants."""
+        return agreed("is_in", [kind_of(self.members[0]), self.of.gives(kinds)])
+
+    def gives(self, kinds: Mapping[str, str]) -> str:
+        self.compared(kinds)
+        return TRUTH
+
+    def __str__(self) -> str:
+        return f"({self.of} in ({', '.join(map(shown, self.members))}))"
+
+
+@dataclass(frozen=True, eq=False)
+class PublicLookup(Operation):
+    """The value that a public table has for a key; null for keys that it has not. Keys are unique."""
+
+    of: Expression
+    keys: tuple[Value, ...]
+    values: tuple[Value, ...]
+
+    def __post_init__(self) -> None:
+        super().__post_init__()
+        object.__setattr__(self, "keys", _members("looked_up", self.keys))
+        object.__setattr__(self, "values", _members("looked_up", self.values, different=False))
+
+    @property
+    def parts(self) -> tuple[Expression, ...]:
+        return (self.of,)
+
+    @property
+    def key(self) -> tuple[Any, ...]:
+        return ("lookup", self.of.key, self.keys, self.values)
+
+    def compared(self, kinds: Mapping[str, str]) -> str:
+        """As what keys are compared."""
+        return agreed("looked_up", [kind_of(self.keys[0]), self.of.gives(kinds)])
+
+    def gives(self, kinds: Mapping[str, str]) -> str:
+        self.compared(kinds)
+        return kind_of(self.values[0])
+
+    def __str__(self) -> str:
+        return f"{self.of} in a public table of {len(self.keys)}"
+
+
+def col(name: str) -> ColumnOf:
+    """A column by its name, for row-wise expressions.
+
+    >>> str(col("age") >= 18)
+    '(age >= 18)'
+    """
+    return ColumnOf(name)
+
+
+def expressed(value: object) -> Expression:
+    """The expression itself, or the constant that was given."""
+    return value if isinstance(value, Expression) else Constant(value)  # type: ignore[arg-type]
+
+
+def column_or_expression(who: str, value: object) -> Expression:
+    """An expression, or the column that a text names."""
+    if not isinstance(value, str | Expression):
+        raise InvalidParameter(who, "the name of a column or a row-wise expression", column=value)
+    return ColumnOf(value) if isinstance(value, str) else value
+
+
+def replaced_columns(expression: Expression, derived: Mapping[str, Expression]) -> Expression:
+    """The expression with columns of these names replaced by what they stand for.
+
+    >>> str(replaced_columns(col("rate") > 1, {"rate": col("pay") / col("hours")}))
+    '((pay / hours) > 1)'
+    """
+    if isinstance(expression, ColumnOf):
+        return derived.get(expression.name, expression)
+    parts = {f.name: v for f in fields(expression) if isinstance(v := getattr(expression, f.name), Expression)}  # type: ignore[arg-type]
+    new = {name: replaced_columns(part, derived) for name, part in parts.items()}
+    return replace(expression, **new) if new else expression  # type: ignore[type-var]
+
+
+def constant(value: object) -> Value:
+    """A text, a truth value, or a finite number as a float or a whole number that a float holds exactly."""
+    rule = "constants that are texts, truth values or finite numbers up to 2^53"
+    if hasattr(value, "item") and not isinstance(value, str | bytes):
+        value = value.item()  # type: ignore[union-attr]
+    if not isinstance(value, str | bool | int | float) or (isinstance(value, str) and "\x00" in value):
+        raise InvalidParameter("An expression", rule, value=value)
+    if isinstance(value, str | bool):
+        return value
+    if not (abs(value) <= 2**53 if isinstance(value, int) else math.isfinite(value)):
+        raise InvalidParameter("An expression", rule, value=value)
+    return value + 0.0 if isinstance(value, float) else value  # -0.0 becomes 0.0
+
+
+def kind_of(value: Value) -> str:
+    """What a constant is."""
+    return TEXT if isinstance(value, str) else TRUTH if isinstance(value, bool) else NUMBER
+
+
+def agreed(who: str, kinds: list[str]) -> str:
+    """What several sides are together: columns without a type follow the others, and are numbers among themselves."""
+    found = {kind for kind in kinds if kind != ANY}
+    if len(found) > 1:
+        raise InvalidParameter(who, "sides of one type: numbers, texts or truth values", types=sorted(found))
+    return found.pop() if found else NUMBER
+
+
+def shown(value: Value) -> str:
+    """A constant as it is written in a text."""
+    if isinstance(value, str):
+        return "'" + value.replace("'", "''") + "'"
+    return str(value).lower() if isinstance(value, bool) else repr(value)
+
+
+def _needed(kind: str, parts: tuple[Expression, ...], kinds: Mapping[str, str]) -> str:
+    for part in parts:
+        if part.gives(kinds) not in (kind, ANY):
+            words = "truth values beside and, or, not" if kind == TRUTH else "numbers beside + - * /"
+            raise InvalidParameter("An expression", words, found=part.gives(kinds))
+    return kind
+
+
+def _members(who: str, given: tuple[Value, ...], *, different: bool = True) -> tuple[Value, ...]:
+    members = tuple(constant(member) for member in given)
+    rule = f"1 to {MOST_MEMBERS} {'different ' if different else ''}constants of one type"
+    if not 1 <= len(members) <= MOST_MEMBERS or len({kind_of(member) for member in members}) > 1:
+        raise InvalidParameter(who, rule, members=len(members))
+    if different and len(set(members)) < len(members):
+        raise InvalidParameter(who, rule, members=len(members))
+    return members
