@@ -23,6 +23,10 @@ SHORT_WORDS = frozenset(
 )
 """Words of two or three letters that are words; others are products of letters, as in e^{iy}."""
 CLOSING = {"(": ")", "[": "]", "{": "}"}
+KEPT = re.compile(r"(```.*?```|`[^`\n]*`|\]\([^)]*\)|<[^>\n]*>)", re.DOTALL)
+"""Code, and where links lead."""
+UPPER = re.compile(r"\^(?:\{([^{}]*)\}|([−-]?[0-9A-Za-zα-ωΑ-Ω]+′?))")
+LOWER = re.compile(r"(?<=[A-Za-zα-ωΑ-Ω)′∫])_(?:\{([^{}]*)\}|([0-9A-Za-zα-ω]+|\+))")
 SIGN = re.compile(r"[=<>≤≥+−·×∈‖|,;:.!/∗*⊗~∘±→]")
 FORMULA = re.compile(r"[=≤≥Σ∫Π‖δβγΔ√]|\^\{")
 CODE = re.compile(r"\b(hush|import|print|def|return)\b|#|==|\w=\w|[a-z]{3,}_[a-z]{3,}|\w\.\w+\(")
@@ -35,6 +39,24 @@ def is_formula(text: str) -> bool:
     (True, False, False)
     """
     return bool(FORMULA.search(text)) and not CODE.search(text)
+
+
+def raised(text: str) -> str:
+    """Running text in which exponents stand above and indices below; code and links stay as they are.
+
+    >>> raised("δ = Σ_k e^{−cx_k}, see `x_k`")
+    'δ = Σ<sub>k</sub> e<sup>−cx<sub>k</sub></sup>, see `x_k`'
+    """
+    parts = KEPT.split(text)
+    return "".join(part if place % 2 else _raised(part) for place, part in enumerate(parts))
+
+
+def _raised(text: str) -> str:
+    before = None
+    while before != text:  # innermost braces first
+        before = text
+        text = LOWER.sub(r"<sub>\1\2</sub>", UPPER.sub(r"<sup>\1\2</sup>", text))
+    return text
 
 
 def mathml(line: str) -> str:

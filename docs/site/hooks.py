@@ -12,7 +12,7 @@ from mkdocs.structure.files import File, Files
 
 sys.path.insert(0, str(Path(__file__).parent))  # mkdocs loads this file by its path, and not as a part of a package
 
-from formulas import is_formula, mathml
+from formulas import is_formula, mathml, raised
 from reference import PAGES as REFERENCE
 from reference import page as reference_page
 
@@ -68,7 +68,7 @@ def menu(pages: list[str]) -> Iterator[dict[str, Any]]:
 def on_page_markdown(markdown: str, page: Any, **_: Any) -> str:
     """Formulas are set; what links to a file that is no page is its name."""
     if page.file.src_uri.startswith("theory/"):
-        markdown = INDENTED.sub(_set, markdown)
+        markdown = raised(INDENTED.sub(_set, markdown))
     if page.file.src_uri in ("index.md", *(name.lower() for name in COPIED)) or page.file.src_uri.endswith(".ipynb"):
         return markdown
     return LINK.sub(lambda found: _to_source(found, DOCS / page.file.src_uri), markdown)
