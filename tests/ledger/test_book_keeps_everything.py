@@ -101,10 +101,11 @@ def test_same_key_other_request_is_refused(book: Ledger, other: object) -> None:
     assert book.anchor() == before
 
 
-def test_many_requests_with_one_key_change_nothing(plain: Ledger) -> None:
+@pytest.mark.parametrize("times", [200, pytest.param(100_000, marks=pytest.mark.slow)])
+def test_many_requests_with_one_key_change_nothing(plain: Ledger, times: int) -> None:
     first = plain.spend(COUNT, DATA, key="people").value
     before = plain.anchor()
-    assert {plain.spend(COUNT, DATA, key="people").value for _ in range(200)} == {first}
+    assert {plain.spend(COUNT, DATA, key="people").value for _ in range(times)} == {first}
     assert plain.anchor() == before
 
 
