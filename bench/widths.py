@@ -55,7 +55,7 @@ def by_hush(noise: float, rate: float, steps: int, delta: float, *, replaced: bo
     import hush
 
     training = hush.Gaussian(noise).on(hush.Poisson(rate=rate)).repeat(steps)
-    bound = (training.under(hush.REPLACE) if replaced else training).epsilon(delta=delta)
+    bound = (training.under(hush.Relation.REPLACE) if replaced else training).epsilon(delta=delta)
     return bound.lower, bound.upper
 
 
