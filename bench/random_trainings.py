@@ -1,46 +1,29 @@
 """Random training runs: `python random_trainings.py` writes results/random-trainings.md.
 
 Noise, rate, steps and delta are drawn log-uniformly, half of the runs with rare hits (rate times steps from 1e-4 to 5).
+The first table has hush alone, on larger boxes; `--share 0.1` draws a tenth of its runs.
 hush and dp-accounting's PLD answer in one process and one thread, each question once, after one warm-up question each.
 The truth is taken to lie in hush's interval; an upper bound of PLD below hush's lower end is marked as below the truth.
 """
 
 import argparse
-import math
 import random
 import time
 from statistics import geometric_mean, median
 
 from run import PACKAGES
 from tables import about, listed, seconds, table, versions, write
+from widths import Box, box_table, by_hush
 
 BELOW = 1e-9
 """Relative distance from which on PLD is said to be below."""
 
 
-def log_uniform(source: random.Random, low: float, high: float) -> float:
-    return math.exp(source.uniform(math.log(low), math.log(high)))
-
-
-def problem(source: random.Random, rare: bool) -> tuple[float, float, int, float]:
-    """Noise multiplier, rate, steps and delta."""
-    if rare:
-        steps = int(log_uniform(source, 130, 1e5))
-        return (
-            log_uniform(source, 0.3, 2),
-            log_uniform(source, 1e-4, 5) / steps,
-            steps,
-            log_uniform(source, 1e-10, 1e-4),
-        )
-    steps = int(log_uniform(source, 1, 1e5))
-    return log_uniform(source, 0.3, 50), log_uniform(source, 1e-6, 0.5), steps, log_uniform(source, 1e-10, 1e-4)
-
-
-def by_hush(noise: float, rate: float, steps: int, delta: float) -> tuple[float, float]:
-    import hush
-
-    bound = hush.Gaussian(noise).on(hush.Poisson(rate=rate)).repeat(steps).epsilon(delta=delta)
-    return bound.lower, bound.upper
+COMPARED = (
+    Box("wide", 0, (0.3, 50), (1, 1e5), (1e-10, 1e-4), rate=(1e-6, 0.5)),
+    Box("rare hits", 0, (0.3, 2), (130, 1e5), (1e-10, 1e-4), hits=(1e-4, 5)),
+)
+"""Where the runs that PLD answers too are drawn from, in turn."""
 
 
 def by_pld(noise: float, rate: float, steps: int, delta: float) -> float:
@@ -61,12 +44,14 @@ def main() -> None:
     parser = argparse.ArgumentParser()
     parser.add_argument("--count", type=int, default=100)
     parser.add_argument("--seed", type=int, default=0)
+    parser.add_argument("--share", type=float, default=1.0)
     given = parser.parse_args()
     source = random.Random(given.seed)  # noqa: S311
     by_hush(1.0, 0.01, 1000, 1e-5), by_pld(1.0, 0.01, 1000, 1e-5)
+    boxes, drawn = box_table(given.share, given.seed)
     rows, body = [], []
     for k in range(given.count):
-        point = problem(source, rare=k % 2 == 1)
+        point = COMPARED[k % 2].drawn(source)
         (low, high), spent = timed(by_hush, *point)
         peer, taken = timed(by_pld, *point)
         gap = (peer - high) / high if high else 0.0
@@ -110,6 +95,10 @@ def main() -> None:
         "",
         f"{listed(compared)}. {given.count} runs, seed {given.seed}.",
         "",
+        *boxes,
+        "",
+        "The same runs by both:",
+        "",
         f"- hush: relative width at most {max(widths):.1e}, median CPU {seconds(median(ours))}, "
         f"most {seconds(max(ours))}.",
         f"- PLD: {below} answers below the truth, median CPU {seconds(median(theirs))}; its time over that of hush: "
@@ -133,8 +122,8 @@ def main() -> None:
             body,
         ),
     ]
-    write("random-trainings", "\n".join(page), {"versions": compared, "rows": rows})
-    print("\n".join(page[:10]))
+    write("random-trainings", "\n".join(page), {"versions": compared, "rows": rows, "boxes": drawn})
+    print("\n".join(page[:20]))
 
 
 if __name__ == "__main__":

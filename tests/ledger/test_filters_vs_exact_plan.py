@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+from fractions import Fraction
 
 import mpmath
 import pytest
@@ -132,3 +133,16 @@ def test_the_mixture_vs_a_fine_grid(spent: tuple[float, ...]) -> None:
 
         best = max(ratio(epsilon + mpmath.mpf(k) / 400) for k in range(1, 2400))
         assert best <= mpmath.exp(found) <= best * (1 + 1e-3)
+
+
+@pytest.mark.parametrize("scale", [3.0, 7.0, 49.0, 0.7, 1.0, 10.0, 0.3])
+def test_a_pure_budget_is_never_overdrawn_by_rounding(scale: float) -> None:
+    """The largest loss of Laplace noise is one over its scale, of the decimals that were written, rounded up."""
+    exact = 1 / Fraction(repr(scale))
+    for noise in (hush.Laplace(scale), hush.DiscreteLaplace(scale)):
+        promised = noise.epsilon(delta=0.0).upper
+        assert 0 <= Fraction(repr(promised)) - exact <= 2 * Fraction(math.ulp(promised))
+        below = PureFilter(math.nextafter(promised, 0.0))
+        assert not below.admits(below.cost(noise))
+        enough = PureFilter(promised)
+        assert enough.admits(enough.cost(noise))

@@ -3,11 +3,13 @@
 from __future__ import annotations
 
 from collections.abc import Callable
+from random import Random
 
 import pytest
 
 import hush
 from hush import Mechanism, calibrate
+from hush.numerics.engines.levels.telescope import Crowd, Telescope
 
 Case = tuple[Callable[[float], Mechanism], tuple[float, float], float, float, float]
 
@@ -35,3 +37,30 @@ def test_the_value_is_the_best(name: str) -> None:
     assert found.fails_at == pytest.approx(found.value, rel=2e-6, abs=1 if name == "steps" else 0)
     if about:
         assert found.value == pytest.approx(about, rel=0.01)
+
+
+def test_few_levels_are_laid(monkeypatch: pytest.MonkeyPatch) -> None:
+    laid: list[float] = []
+    lay = Telescope.__init__
+
+    def counted(self: Telescope, crowd: Crowd, epsilon: float, log_delta: float, tolerance: float) -> None:
+        laid.append(epsilon)
+        lay(self, crowd, epsilon, log_delta, tolerance)
+
+    monkeypatch.setattr(Telescope, "__init__", counted)
+    build, over, epsilon, delta, _ = CASES["noise"]
+    calibrate(build, over=over, epsilon=epsilon, delta=delta)
+    assert 0 < len(laid) <= 4
+
+
+@pytest.mark.parametrize("seed", range(12))
+def test_guesses_are_near(seed: int) -> None:
+    random = Random(seed)
+    noise, steps = random.uniform(0.4, 1.2), int(10 ** random.uniform(2.5, 5))
+    mechanism = training(noise, 10 ** random.uniform(-2, 0.5) / steps, steps)
+    found, guess = mechanism.epsilon(delta=1e-6), mechanism.guess(delta=1e-6)
+    assert guess == pytest.approx(found.upper, rel=5e-3, abs=1e-9)
+
+
+def test_no_guess_where_nobody_knows() -> None:
+    assert hush.Laplace(scale=1.0).repeat(10).guess(delta=1e-6) is None

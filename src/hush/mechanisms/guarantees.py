@@ -75,6 +75,20 @@ class Guarantees(ABC):
             route = "pair, upper bound only"
         return Bound(low, high, "epsilon", delta=delta, relation=self.relation, route=route)
 
+    @asked
+    def guess(self, *, delta: float) -> float | None:
+        """About epsilon at this delta, with no bound: where a search begins.
+
+        None where there is no guess that is cheaper than the answer; infinity where it takes too much work here.
+        """
+        worst = 0.0
+        for _, evidence in self._different():
+            found = evidence.pair.guess(math.log(delta), worst) if evidence.has_pair else None
+            if found is None:
+                return None
+            worst = max(worst, found)
+        return worst
+
     def _asked(self) -> list[tuple[float, str, Evidence]]:
         """The evidence of each direction, with its share of the work that is left."""
         return _shared([(name, self.evidence(neighbours)) for name, neighbours in self.directions()])

@@ -44,6 +44,10 @@ class Aim(Protocol):
         """Where it is at the least and at the most."""
         ...
 
+    def guess(self, mechanism: Mechanism) -> float | None:
+        """About the quantity itself; None where there is no guess that is cheaper than the answer."""
+        ...
+
     def bound(self, mechanism: Mechanism) -> Bound:
         """The quantity itself, which has the last word."""
         ...
@@ -72,6 +76,9 @@ class DeltaAim:
     def positions(self, mechanism: Mechanism, tolerance: float) -> Interval:
         found = mechanism.log_delta(epsilon=self.limit, tolerance=max(self.tolerance, tolerance))
         return self._shift(found.lower), self._shift(found.upper)
+
+    def guess(self, mechanism: Mechanism) -> float | None:
+        return mechanism.guess(delta=self.delta)
 
     def _shift(self, log_delta: float) -> float:
         """log of the mu with log_delta = -z^2/2 and z = epsilon/mu - mu/2."""
@@ -107,6 +114,9 @@ class EpsilonAim:
         found = mechanism.epsilon(delta=self.delta, tolerance=max(self.tolerance, tolerance))
         return _log(found.lower), _log(found.upper)
 
+    def guess(self, mechanism: Mechanism) -> float | None:  # noqa: ARG002
+        return None
+
     def bound(self, mechanism: Mechanism) -> Bound:
         return mechanism.epsilon(delta=self.delta, tolerance=self.tolerance)
 
@@ -131,6 +141,9 @@ class AdvantageAim:
     def positions(self, mechanism: Mechanism, tolerance: float) -> Interval:
         found = mechanism.delta(epsilon=0.0, tolerance=max(FINEST, tolerance))
         return advantage_shift(found.lower), advantage_shift(found.upper)
+
+    def guess(self, mechanism: Mechanism) -> float | None:  # noqa: ARG002
+        return None
 
     def bound(self, mechanism: Mechanism) -> Bound:
         return mechanism.advantage()
@@ -157,6 +170,9 @@ class NoEpsilonAim:
 
     def positions(self, mechanism: Mechanism, tolerance: float) -> Interval:
         return AdvantageAim(self.delta).positions(mechanism, tolerance)
+
+    def guess(self, mechanism: Mechanism) -> float | None:  # noqa: ARG002
+        return None
 
     def bound(self, mechanism: Mechanism) -> Bound:
         return mechanism.epsilon(delta=self.delta, tolerance=self.tolerance)

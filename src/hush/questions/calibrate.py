@@ -19,6 +19,7 @@ from hush.questions.aims import (
     EpsilonAim,
     NoEpsilonAim,
 )
+from hush.questions.guessed_start import searched_by_guesses
 from hush.questions.search import NOISE, Scale, Search, Value
 
 Number = TypeVar("Number", int, float)
@@ -35,6 +36,10 @@ STEPS_BACK = 8
 """Steps to the safe side of what the search found, until the target's own question is asked at every look."""
 MOST_DOUBTS = 3
 """Lower ends are asked so often in one search, to prove that the cost turns."""
+LEAST_GUESS = 1e-300
+"""Stands for a guess of 0."""
+SAFELY = 0.4
+"""A step ends on the safe side by this share of the tolerance."""
 FARTHER = 30.0
 """How much farther the next value is at which the target is perhaps certainly missed."""
 
@@ -124,7 +129,11 @@ class _Task:
         guide = None
         for build in like:
             guide = replace(self, build=build).guide(guide)
-        search = self.searched(guide)
+        guess = None if guide else self.guessed()
+        found = self._at_once(guess) if guess else None
+        if found is not None:
+            return found
+        search = self.searched(guide or guess)
         found = self._settled(search)
         if found is None and self.aim.direct != self.aim:
             search = replace(self, aim=self.aim.direct).searched(search)
@@ -140,6 +149,36 @@ class _Task:
         except (InvalidParameter, NotCovered):
             return guide
         return found if found.safe else guide
+
+    def guessed(self) -> Search | None:
+        """The search on guesses, where they are known and clearly cross the target within the range."""
+        return searched_by_guesses(self._guess, Scale(self.low, self.high, True, self.whole))
+
+    def _guess(self, value: Value) -> float:
+        """About how far past the target, in logarithms; NaN where there is no guess for such mechanisms."""
+        found = self.aim.guess(self._mechanism(value))
+        return math.nan if found is None else math.log(max(found, LEAST_GUESS)) - math.log(self.aim.limit)
+
+    def _at_once(self, guide: Search) -> Calibration | None:
+        """At most two steps from where the guide ended: to a value that meets the target, and just beyond misses it."""
+        if guide.safe is None:
+            return None
+        place, step = guide.safe.place, -guide.safe.excess / guide.slope - SAFELY * self.width
+        for _ in range(2):
+            value = guide.scale.value(place + step)
+            if not abs(step) < FAR_OFF or value in (self.low, self.high):
+                return None
+            mechanism, place = self._mechanism(value), guide.scale.place(value)
+            bound = self.aim.bound(mechanism)
+            if not 0 < bound.upper < math.inf:
+                return None
+            step = math.log(self.aim.limit / bound.upper) / guide.slope
+            beyond = guide.scale.next(value, 1) if self.whole else guide.scale.value(place + self.width)
+            near = 0 <= step < guide.scale.place(beyond) - place
+            if near and self.aim.bound(self._mechanism(beyond)).lower > self.aim.limit:
+                return Calibration(value, mechanism, bound, beyond)
+            step -= SAFELY * self.width
+        return None
 
     def searched(self, guide: Search | None) -> Search:
         """From where the guide ended, or from the middle of the range."""

@@ -73,8 +73,8 @@ class FiniteSum:
         few = self.count <= FEW and not self.on_a_lattice
         first: tuple[Route, ...] = (quick, contour) if few else (contour, quick)
         if levels.serves:
-            soon = ContourRoute(self.laws, QUICK_WORK)
-            first = (soon, levels, contour, quick)
+            soon = () if levels.rare else (ContourRoute(self.laws, QUICK_WORK),)
+            first = (*soon, levels, contour, quick)
         if few and all(len(law.losses) > MANY_ATOMS and not law.pieces for law, _ in self.laws):
             first = (quick,)
         last = (full, DirectRoute(self.parts)) if self.count <= MOST_DIRECT else (full,)
@@ -142,6 +142,10 @@ class FiniteSum:
             a, b = attempt(lambda: contour.refine_epsilon(log_delta, tolerance, low), NOTHING_KNOWN_OF_EPSILON)
             low, high = max(low, a), min(high, b)
         return agreed_epsilon(low, high)
+
+    def guess(self, log_delta: float) -> float | None:
+        """About epsilon at this delta, with no bound; infinity where it takes too much work, None for other losses."""
+        return attempt(lambda: LevelsRoute(self.laws).guess(log_delta), math.inf)
 
     def _least_epsilon(self, log_delta: float) -> float:
         """Where the atom of the largest loss alone has this delta."""

@@ -152,6 +152,11 @@ class Product(Pair):
             return self._finite.epsilon(log_delta, tolerance, floor)
         return self._epsilon_beside_infinite(log_delta, tolerance, floor)
 
+    def guess(self, log_delta: float, floor: float = 0.0) -> float | None:
+        if not self.parts or not self.analytic or self._log_finite < 0:
+            return None
+        return floor if self.largest_loss <= floor else self._finite.guess(log_delta)
+
     def _epsilon_beside_infinite(self, log_delta: float, tolerance: float, floor: float) -> Interval:
         """What is infinite is paid from delta first; the finite part has the rest, which rounding may blur."""
         rest = math.exp(log_delta) - self.infinite

@@ -153,6 +153,16 @@ class LevelsRoute:
         sizes = [len(above + below) for above, below, _ in self._mixtures]
         return 0 < sum(sizes) <= MOST_COMPONENTS and max(sizes) <= MOST_OF_ONE
 
+    @property
+    def rare(self) -> bool:
+        """Whether fewer than one loss is expected from another component than the heaviest of its mixture."""
+        others = [n * (1 - max(w for _, w in max(above, below, key=len))) for above, below, n in self._mixtures]
+        return sum(others) < 1
+
+    def guess(self, log_delta: float) -> float | None:
+        """About epsilon at this delta, with no bound; None where this engine cannot be asked."""
+        return level_bounds.epsilon_guess(self._mixtures, log_delta) if self.serves else None
+
     def log_delta(self, epsilon: float, tolerance: float) -> Interval:
         if not self.serves or epsilon < 0:
             raise Exhausted
@@ -163,13 +173,13 @@ class LevelsRoute:
         self,
         log_delta: float,
         tolerance: float,
-        floor: float = 0.0,  # noqa: ARG002
+        floor: float = 0.0,
         known: Interval = (0.0, math.inf),
     ) -> Interval:
         if not self.serves:
             raise Exhausted
         with part(LEVELS_WORK):
-            return level_bounds.epsilon_bounds(self._mixtures, log_delta, tolerance, known)
+            return level_bounds.epsilon_bounds(self._mixtures, log_delta, tolerance, floor, known)
 
 
 @dataclass(frozen=True)

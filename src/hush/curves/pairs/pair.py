@@ -189,6 +189,13 @@ class Pair(ABC):
         """Bounds on the least epsilon >= 0 with delta <= e^log_delta; below the floor an upper bound will do."""
         return invert(self, log_delta, tolerance, floor)
 
+    def guess(self, log_delta: float, floor: float = 0.0) -> float | None:  # noqa: ARG002
+        """About epsilon at this delta, with no bound; where it is below the floor, the floor will do.
+
+        None where there is no guess that is cheaper than the answer; infinity where it takes too much work here.
+        """
+        return None
+
     def renyi(self, order: float) -> Interval:
         """Bounds on the Rényi divergence of real order > 1 (order 1: Kullback-Leibler; inf: max divergence)."""
         if self.infinite > 0:

@@ -4,10 +4,12 @@ from __future__ import annotations
 
 import math
 from dataclasses import dataclass, field
+from fractions import Fraction
 
 import numpy as np
 
 from hush.arrays import Array
+from hush.curves.interval import written_up
 from hush.curves.pairs.finite import FinitePair
 from hush.curves.pairs.pair import Pair
 from hush.curves.pairs.segment import SegmentPair
@@ -40,8 +42,10 @@ class DiscreteLaplace(Leaf):
 
     def at(self, removed: int, added: int) -> Pair:
         shift = self.steps(removed, added) * self.sensitivity
-        x = self._classes([0, shift])
-        return FinitePair((2 * x - shift) / self.scale, self._masses({shift: 1.0}, x), lattice=2 / self.scale)
+        x, step = self._classes([0, shift]), 1 / self.scale
+        while Fraction(repr(shift * step)) < shift / Fraction(repr(self.scale)):  # the largest loss is promised
+            step = math.nextafter(step, math.inf)
+        return FinitePair((2 * x - shift) * step, self._masses({shift: 1.0}, x), lattice=2 * step)
 
     def _classes(self, places: list[int]) -> np.ndarray:
         """The integers from the lowest to the highest shift; the ends stand for all beyond them."""
@@ -88,7 +92,7 @@ class Laplace(Leaf):
     assumes = "L1 sensitivity 1 when you {self.relation.words}"
 
     def at(self, removed: int, added: int) -> Pair:
-        distance = self.steps(removed, added) / self.scale
+        distance = written_up(self.steps(removed, added) / Fraction(repr(self.scale)))  # the largest loss is promised
         if distance > 500:
             raise NotCovered(f"{self} at {distance:g} times its scale: more than 500 is not covered")
         return SegmentPair.laplace(distance)

@@ -5,6 +5,7 @@ from __future__ import annotations
 import math
 from abc import abstractmethod
 from dataclasses import dataclass, field
+from fractions import Fraction
 from typing import Any
 
 import numpy as np
@@ -12,6 +13,7 @@ from scipy import special
 
 from hush.arrays import Array
 from hush.checks import number
+from hush.curves.interval import written_up
 from hush.curves.pairs.normal import NormalPair
 from hush.curves.pairs.pair import Pair
 from hush.curves.pairs.segment import SegmentPair
@@ -100,10 +102,10 @@ class LaplaceReport(NoisyNumber):
 
     @property
     def largest(self) -> float:
-        return 1 / self.scale
+        return written_up(1 / Fraction(repr(self.scale)))
 
     def report(self) -> Pair:
-        return SegmentPair.laplace(1 / self.scale)
+        return SegmentPair.laplace(self.largest)
 
     def above(self, people: int) -> Named:
         """The least density at y is that of the farther end of [0, 1], so the blanket's mass is e^{-eps0/2}."""

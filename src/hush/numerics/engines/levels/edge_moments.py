@@ -65,7 +65,8 @@ class EdgeMoments:
         value, rounding = top + np.log(total), self._rounding(orders, weight, kept) / total
         near = np.abs(value) < NEAR_ONE
         if edges[0] is None and near.any():
-            gain, beyond = self._departure(exponents[near][:, kept], terms[near], log_weight[kept], edges[1])
+            tilted = weight[near] * np.exp(top[near])[:, None]
+            gain, beyond = self._departure(exponents[near][:, kept], tilted, log_weight[kept], edges[1])
             value[near] = np.log1p(gain.sum(axis=1) - beyond)
             off = part.log_masses((None, edges[1]), part.above).doubt_beyond
             rounding[near] = self._rounding(orders[near], np.abs(gain), kept) + off * beyond
@@ -82,11 +83,11 @@ class EdgeMoments:
         off = self.part.loss_errors[kept] + 4 * UNIT * np.abs(loss)
         return UNIT * (terms @ (16 + x * x)) + np.abs(orders) * (terms @ off)
 
-    def _departure(self, exponents: Array, terms: Array, log_weight: Array, edge: float) -> tuple[Array, float]:
+    def _departure(self, exponents: Array, tilted: Array, log_weight: Array, edge: float) -> tuple[Array, float]:
         """The terms of E[W e^{cL}] - 1, as W (e^{cL} - 1), and the mass past the edge that is to be taken off."""
         weight = np.exp(log_weight)
         small = weight * np.expm1(np.minimum(exponents, 1.0))
-        gain = np.where(exponents < SMALL_EXPONENT, small, np.exp(np.minimum(terms, LARGEST_EXPONENT)) - weight)
+        gain = np.where(exponents < SMALL_EXPONENT, small, tilted - weight)
         return gain, math.exp(self.part.log_masses((None, edge), self.part.above).beyond)
 
     def _log_quadrature(

@@ -149,7 +149,8 @@ class Level:
             best = int(np.argmin(bound[index]))
             low, high = self.c[index[max(best - 1, 0)]], self.c[index[min(best + 1, len(index) - 1)]]
             more.append(np.linspace(low, high, MORE_ORDERS + 2)[1:-1])
-        other = Level(RealOrders(self.parts, np.setdiff1d(np.concatenate(more), self.c)), self.inner, self.outer)
+        new = np.concatenate(more)
+        other = Level(RealOrders(self.parts, new[~np.isin(new, self.c)]), self.inner, self.outer)
         place = np.argsort(np.concatenate([self.c, other.c]))
 
         def merged(first: Array, second: Array) -> Array:

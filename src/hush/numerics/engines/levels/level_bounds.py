@@ -33,8 +33,9 @@ LEAST_EPSILON = 1e-12
 """Smaller epsilons are not sought."""
 LEAST_GUESS, LOWER = 1e-300, 5.0
 """The least guess at delta, and by how much a guess at its logarithm falls where it was too large."""
-NEAR_ZERO = 2.0
-"""Where epsilon is guessed below two deviations of the crowd, it may be 0: that is tried first."""
+NEAR_ZERO, AT_ZERO = 2.0, 0.02
+"""Where epsilon is guessed below two deviations of the crowd, or well guessed below a fiftieth of one, it may be 0:
+that is tried first."""
 FINEST = 1e-11
 """The finest relative tolerance of delta that is asked of the levels: floats allow little more."""
 SURELY = 8 * UNIT
@@ -44,7 +45,8 @@ SURELY = 8 * UNIT
 def log_delta_bounds(mixtures: Mixtures, epsilon: float, tolerance: float) -> tuple[float, float]:
     """Certified bounds on log delta(epsilon), epsilon >= 0, of the sum of all losses; tolerance is on log delta."""
     crowd = Crowd(mixtures)
-    guess = math.log(max(crowd.one_hit(epsilon), LEAST_GUESS))
+    guess = crowd.rough(epsilon).log_delta(epsilon)
+    guess = math.log(max(crowd.one_hit(epsilon), LEAST_GUESS)) if guess is None else guess
     low, high = -math.inf, 0.0
     for _ in range(DELTA_BUILDS):
         value, error = Telescope(crowd, epsilon, guess, tolerance / SHARE_OF_DELTA).value(epsilon)
@@ -59,25 +61,38 @@ def log_delta_bounds(mixtures: Mixtures, epsilon: float, tolerance: float) -> tu
 
 
 def epsilon_bounds(
-    mixtures: Mixtures, log_delta: float, tolerance: float, known: tuple[float, float] = (0.0, math.inf)
+    mixtures: Mixtures,
+    log_delta: float,
+    tolerance: float,
+    floor: float = 0.0,
+    known: tuple[float, float] = (0.0, math.inf),
 ) -> tuple[float, float]:
     """Certified bounds on the epsilon >= 0 at which delta is e^log_delta; tolerance is relative to it.
 
-    Bounds that are known already show where to search.
+    Below the floor an upper bound will do. Bounds that are known already show where to search.
     """
     crowd = Crowd(mixtures)
     low, high = known
-    epsilon, goal = _within(crowd.first_epsilon(log_delta), low, high), COARSE
-    if low == 0 and epsilon < NEAR_ZERO * crowd.deviation:
-        value, error = Telescope(crowd, 0.0, log_delta, COARSE).value(0.0)
-        if value + error <= math.exp(log_delta) * (1 - SURELY):
+    crude = crowd.first_epsilon(log_delta)
+    rough = crowd.rough(crude)
+    guess = rough.epsilon(log_delta)
+    if 0 < floor and max(guess or 0.0, low) < floor and _met(crowd, floor, log_delta):
+        return 0.0, floor
+    if low == 0 and (crude < NEAR_ZERO * crowd.deviation if guess is None else guess < AT_ZERO * crowd.deviation):
+        if _met(crowd, 0.0, log_delta):
             return 0.0, 0.0
-    for _ in range(EPSILON_BUILDS):
+    epsilon = _within(guess or crude, low, high)
+    steepness = rough.steepness(epsilon) if guess else 0.0
+    goal = _fine(tolerance, epsilon, steepness) if steepness else COARSE
+    for build in range(EPSILON_BUILDS):
         try:
             telescope, begin = Telescope(crowd, epsilon, log_delta, goal), epsilon
         except Exhausted:  # levels for a delta far below the one at this epsilon take too much work
-            if goal < COARSE:
+            if goal < COARSE and build:
                 break
+            if goal < COARSE:
+                epsilon, goal = _within(crude, low, high), COARSE
+                continue
             low, epsilon = max(low, epsilon), _within(AGAIN * epsilon, max(low, epsilon), high)
             continue
         value, error = telescope.value(epsilon)
@@ -94,8 +109,27 @@ def epsilon_bounds(
             if goal < COARSE:
                 return _certified(telescope, epsilon, log_delta)
             steepness = max(-telescope.slope(epsilon), LEAST_STEEPNESS / telescope.scale)
-            goal = min(max(tolerance * epsilon * steepness / SHARE_OF_EPSILON, FINEST), COARSE / 2)
+            goal = _fine(tolerance, epsilon, steepness)
     return 0.0, math.inf
+
+
+def _met(crowd: Crowd, epsilon: float, log_delta: float) -> bool:
+    """Whether delta(epsilon) is certainly at most e^log_delta."""
+    value, error = Telescope(crowd, epsilon, log_delta, COARSE).value(epsilon)
+    return value + error <= math.exp(log_delta) * (1 - SURELY)
+
+
+def epsilon_guess(mixtures: Mixtures, log_delta: float) -> float:
+    """About epsilon at this delta, at once and with no bound."""
+    crowd = Crowd(mixtures)
+    crude = crowd.first_epsilon(log_delta)
+    guess = crowd.rough(crude).epsilon(log_delta)
+    return crude if guess is None else guess
+
+
+def _fine(tolerance: float, epsilon: float, steepness: float) -> float:
+    """The tolerance of delta that one of epsilon means."""
+    return min(max(tolerance * epsilon * steepness / SHARE_OF_EPSILON, FINEST), COARSE / 2)
 
 
 def _within(guess: float, low: float, high: float) -> float:

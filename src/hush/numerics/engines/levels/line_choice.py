@@ -36,6 +36,8 @@ BEYOND = 1.2
 """A line is followed 1.2 times as far as that guess: the bound there is not the value."""
 LEAST_SQUARE = 1e-15
 """The least square of a characteristic function in a guess: rounding leaves no more of it."""
+NEGLIGIBLE = 1e-16
+"""Points that weigh less do not change a guess."""
 
 
 @dataclass(frozen=True)
@@ -138,9 +140,11 @@ def _power_reach(level: Level, order: int, log_goal: float) -> float:
         y = math.sqrt(max(-2 * depth, 1.0)) / max(spread, LEAST) * DISTANCES
         size = np.zeros(len(y))
         for law, n in laws:
-            spend(10 * len(y) * len(law.loss))
-            angle = y[:, None] * (law.loss - law.mean)
-            fall, turn = 2 * np.sin(angle / 2) ** 2 @ law.weight, np.sin(angle) @ law.weight
+            kept = law.weight > NEGLIGIBLE
+            loss, weight = law.loss[kept] - law.mean, law.weight[kept]
+            spend(10 * len(y) * len(loss))
+            angle = y[:, None] * loss
+            fall, turn = 2 * np.sin(angle / 2) ** 2 @ weight, np.sin(angle) @ weight
             size += n / 2 * np.log1p(np.maximum(fall * (fall - 2) + turn * turn, LEAST_SQUARE - 1))
         small = np.nonzero(size < depth)[0]
         farthest = max(farthest, BEYOND * float(y[small[0]]) if len(small) else INFINITE * float(y[-1]))

@@ -167,6 +167,12 @@ class SmoothEdges:
 
     def at_cut(self, edge: float) -> tuple[float, float]:
         """Where an edge falls to 0: the loss, and log of the P-mass of a step there."""
-        x = np.array([edge + CUT * self.edge_width])
-        log_mass = float(self.log_density(x)[0]) + math.log(self.step) + float(special.log_ndtr(-CUT))
-        return float(self.loss(x)[0]), log_mass
+        if edge not in self._cuts:
+            x = np.array([edge + CUT * self.edge_width])
+            log_mass = float(self.log_density(x)[0]) + math.log(self.step) + float(special.log_ndtr(-CUT))
+            self._cuts[edge] = float(self.loss(x)[0]), log_mass
+        return self._cuts[edge]
+
+    @cached_property
+    def _cuts(self) -> dict[float, tuple[float, float]]:
+        return {}

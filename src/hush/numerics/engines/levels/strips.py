@@ -104,29 +104,43 @@ class Strips:
         """
         x = float(self.x[0])
         logs, rates = -0.5 * x * x - 0.5 * math.log(2 * math.pi), -x
-        for mixture, power in ((self.above, 1 + orders), (self.below, -orders)):
+        for (whole, least, heaviest, shift), power in zip(self._first, (1 + orders, -orders), strict=True):
+            logs = logs + np.where(power > 0, power * whole, power * heaviest)
+            rates = rates + np.where(power > 0, power * least, power * shift)
+        return np.where(rates > FALL, logs, INFINITE)
+
+    @cached_property
+    def _first(self) -> list[tuple[float, float, float, float]]:
+        """Of P and of Q at the first point: the logarithm, the least shift, the heaviest component's log and shift."""
+        x, found = float(self.x[0]), []
+        for mixture in (self.above, self.below):
             heaviest, shift = max((a * (x - a / 2) + math.log(w), a) for a, w in mixture)
             whole = float(log_mixture(mixture, np.array([x]))[0])
-            logs = logs + np.where(power > 0, power * whole, power * heaviest)
-            rates = rates + np.where(power > 0, power * min(a for a, _ in mixture), power * shift)
-        return np.where(rates > FALL, logs, INFINITE)
+            found.append((whole, min(a for a, _ in mixture), heaviest, shift))
+        return found
 
     def _bumps(self, orders: Array) -> Array:
         """How far the log-density may lie above its chord in each cell: step^2/8 times its largest concavity there."""
         concave = np.full((len(orders), len(self.x) - 1), 1 + self.part.edge_width**-2)
-        for mixture, power in ((self.below, orders), (self.above, -1 - orders)):
-            if width(mixture):
-                concave += np.maximum(power, 0.0)[:, None] * self._variance(mixture)
+        for variance, power in zip(self._variances, (orders, -1 - orders), strict=True):
+            if power.max() > 0 and variance.any():
+                concave += np.maximum(power, 0.0)[:, None] * variance
         return concave * self.step**2 / 8
 
     def bump(self, orders: Array) -> Array:
-        """The largest of them, for each order."""
-        return self._bumps(orders).max(axis=1)
+        """The largest of them, for each order: at most one of the two mixtures has a positive exponent."""
+        below, above = (float(variance.max()) for variance in self._variances)
+        concave = np.maximum(orders, 0.0) * below + np.maximum(-1 - orders, 0.0) * above
+        return (1 + self.part.edge_width**-2 + concave) * self.step**2 / 8
 
-    def _variance(self, mixture: Mixture) -> Array:
-        """A bound on the variance of the shift over each cell: in a step it changes at most by e^{2 step spread}."""
-        variance = posterior(mixture, self.x)[1]
-        return np.maximum(variance[1:], variance[:-1]) * math.exp(width(mixture) * self.step)
+    @cached_property
+    def _variances(self) -> tuple[Array, Array]:
+        """Bounds on the variance of the shift of Q and of P over each cell: it changes at most by e^{2 step spread}."""
+        below, above = (posterior(mixture, self.x)[1] for mixture in (self.below, self.above))
+        return (
+            np.maximum(below[1:], below[:-1]) * math.exp(width(self.below) * self.step),
+            np.maximum(above[1:], above[:-1]) * math.exp(width(self.above) * self.step),
+        )
 
     def cell_bounds(self, order: float, edges: EdgePair) -> Array:
         """log of an upper bound on the moment of order c over each cell of the base lattice, and before the first."""

@@ -18,6 +18,7 @@ from hush.numerics.engines.levels.edge_moments import EdgeMoments
 from hush.numerics.engines.levels.level import Edges, Level, RealOrders, log_kernel
 from hush.numerics.engines.levels.level_line import LevelLine
 from hush.numerics.engines.levels.line_choice import choose
+from hush.numerics.engines.levels.rough_sum import RoughSum
 from hush.numerics.engines.levels.smooth_edges import CUT_MASS, LEAST_PAD, SmoothEdges
 from hush.numerics.laws.normal_mixture import Mixture
 
@@ -53,6 +54,8 @@ BETWEEN = np.array([-0.95, -0.85, -0.7, -0.5, -0.3, -0.15, -0.05])
 """Orders between the poles."""
 HALVINGS, SMALLEST = 40, 1e-12
 """The search for a first epsilon halves a range from 1e-12 on, in logarithms, forty times."""
+GUESS_POINTS, DEVIATIONS = 2000, 3.0
+"""Points of a part in a guess on a coarse lattice, which reaches at least as far as three deviations of the crowd."""
 DEEPEST = -700.0
 """The deepest logarithm of a normal tail in a guess."""
 Mixtures = list[tuple[Mixture, Mixture, int]]
@@ -95,8 +98,18 @@ class Crowd:
         common = order[above > 1]
         return math.sqrt(float(self.masses[common] @ self.losses[common] ** 2))
 
+    def rough(self, scale: float) -> RoughSum:
+        """The sum on one coarse lattice, for epsilons of this scale."""
+        parts = []
+        for above, below, n in self.mixtures:
+            shifts = [a for a, _ in above + below]
+            x = np.linspace(min(shifts) - LEAST_PAD, max(shifts) + LEAST_PAD, GUESS_POINTS)
+            part = SmoothEdges(above, below, n, max(shifts), LEAST_PAD)
+            parts.append((part.loss(x), np.exp(part.log_density(x)) * (x[1] - x[0]), n))
+        return RoughSum(parts, max(scale, DEVIATIONS * self.deviation))
+
     def first_epsilon(self, log_delta: float) -> float:
-        """Where the search begins: one hit alone, and a normal sum of the losses below it."""
+        """Where a search begins if it knows no better: one hit alone, and a normal sum of the losses below it."""
         low, high = SMALLEST, max(float(self.losses.max()), 1e-6)
         for _ in range(HALVINGS):
             middle = math.sqrt(low * high)
@@ -155,9 +168,14 @@ class Telescope:
 
     def _closes(self, edges: Edges, goal: float) -> bool:
         """Whether all that is below the edges is certainly below e^goal."""
-        orders = self.orders
-        bound = log_kernel(orders.c) + orders.exponent(None, edges) - orders.c * self.epsilon
-        return float(bound[orders.c > 0].min()) < goal
+        right = self._right
+        bound = log_kernel(right.c) + right.exponent(None, edges) - right.c * self.epsilon
+        return float(bound.min()) < goal
+
+    @cached_property
+    def _right(self) -> RealOrders:
+        """The orders right of the poles alone."""
+        return RealOrders(self.parts, self.orders.c[self.orders.c > 0])
 
     def _cut(self, loss: float) -> Edges:
         """The edges at which the parts have this loss."""

@@ -1,0 +1,85 @@
+"""The law of a sum of losses on one coarse lattice, as a guess: where a search begins, never what is answered."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Sequence
+
+import numpy as np
+
+from hush.arrays import Array
+from hush.numerics.special.logarithms import log1p
+from hush.numerics.work import room
+
+SIZE, SPAN = 1 << 13, 8.0
+"""Points of the lattice, and its length in units of the scale: a thousandth of the scale from one to the next."""
+LARGE = 0.25
+"""A loss above this share of the length is not summed: it is taken to be the only one that counts."""
+LEAST_DELTA = 1e-11
+"""The Fourier transform rounds to 1e-16, thousands of times: of a smaller delta too few digits would be left."""
+STRIDE = 8
+"""Every eighth point of the lattice is looked at for an epsilon, with a line for log delta between them."""
+STEP = 1e-3
+"""Step of a difference that stands for a slope, as a share of the length."""
+NEIGHBOURS = np.arange(-1, 3)
+"""A loss is shared among four neighbours on the lattice such that three moments stay as they are."""
+
+
+class RoughSum:
+    """A sum of independent losses, given as (losses, their masses under P, how often) of each part."""
+
+    def __init__(self, parts: Sequence[tuple[Array, Array, int]], scale: float) -> None:
+        self._length = SPAN * scale
+        step, most = self._length / SIZE, LARGE * self._length
+        logs: Array = np.zeros(SIZE // 2 + 1, dtype=complex)
+        for losses, masses, times in parts:
+            room(4 * len(losses) + SIZE, 20)
+            logs += times * log1p(_moved(losses / step, np.where(losses < most, masses, 0.0)))
+        law = np.roll(np.fft.irfft(np.exp(logs), SIZE), SIZE // 4)
+        lattice = step * (np.arange(SIZE) - SIZE // 4)
+        all_losses = np.concatenate([lattice, *(losses[losses >= most] for losses, _, _ in parts)])
+        all_masses = np.concatenate([law, *(times * masses[losses >= most] for losses, masses, times in parts)])
+        order = np.argsort(all_losses, kind="stable")
+        self._losses, masses = all_losses[order], all_masses[order]
+        self._p = np.append(np.cumsum(masses[::-1])[::-1], 0.0)
+        self._q = np.append(np.cumsum((masses * np.exp(-np.maximum(self._losses, -1.0)))[::-1])[::-1], 0.0)
+
+    def delta(self, epsilon: Array) -> Array:
+        """About delta at each epsilon from 0 to the scale and somewhat beyond."""
+        place = np.searchsorted(self._losses, epsilon, side="right")
+        return self._p[place] - np.exp(epsilon) * self._q[place]
+
+    def log_delta(self, epsilon: float) -> float | None:
+        """About log delta; None where too few digits are left."""
+        found = float(self.delta(np.array([epsilon]))[0])
+        return math.log(found) if found > LEAST_DELTA else None
+
+    def epsilon(self, log_delta: float) -> float | None:
+        """About epsilon at this delta; None where it is not within reach, or delta is too small."""
+        tried = self._length / SIZE * np.arange(0, SIZE // 2, STRIDE)
+        found, wanted = self.delta(tried), math.exp(log_delta)
+        past = int(np.argmax(found < wanted))
+        if wanted < LEAST_DELTA or not found[past] < wanted:
+            return None
+        if past == 0:
+            return 0.0
+        high, low = (math.log(max(float(value), LEAST_DELTA / 2)) for value in found[past - 1 : past + 1])
+        share = (high - log_delta) / (high - low)
+        return float(tried[past - 1] + share * (tried[past] - tried[past - 1]))
+
+    def steepness(self, epsilon: float) -> float:
+        """About -d log delta/d epsilon; 0 where too few digits are left."""
+        step = STEP * self._length
+        near, far = self.delta(np.array([epsilon, epsilon + step]))
+        return (math.log(near) - math.log(far)) / step if near > far > LEAST_DELTA / 2 else 0.0
+
+
+def _moved(places: Array, masses: Array) -> Array:
+    """The Fourier transform of masses at places of the lattice, less 1: by Lagrange's polynomials of degree three."""
+    first = np.floor(places)
+    t = places - first
+    left, right = (t - 1) * (t - 2), (t + 1) * t
+    shares = np.array([-t * left / 6, (t + 1) * left / 2, -right * (t - 2) / 2, right * (t - 1) / 6])
+    index = (np.maximum(first, -SIZE // 4).astype(np.int64) + NEIGHBOURS[:, None]) % SIZE
+    lattice = np.bincount(index.ravel(), (shares * masses).ravel(), SIZE)
+    return np.fft.rfft(lattice) - 1

@@ -1,0 +1,56 @@
+"""Where a calibration begins: a search on guesses, which cost a tenth of an answer and claim nothing."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable
+from dataclasses import replace
+from functools import cache
+
+from hush.errors import HushError
+from hush.questions.search import Scale, Search, Value
+
+SHARES = (0.25, 0.75), (0.02, 0.75), (0.25, 0.98), (0.02, 0.98)
+"""Shares of the range between which the target is sought, in turn. The very ends may be values that nothing takes."""
+CLEARLY = math.log(4)
+"""Guesses that differ less than this, in logarithms, do not tell in which direction the cost rises."""
+WIDTH = 1e-5
+"""How near a search on guesses comes to the target: about as near as they are."""
+
+
+def searched_by_guesses(guess: Callable[[Value], float], plain: Scale) -> Search | None:
+    """The search for a guess of 0, in the direction that the guesses show; None where they do not cross 0 clearly.
+
+    A guess that takes too much work is infinite, and NaN where there is none at all.
+
+    >>> found = searched_by_guesses(lambda noise: math.log(4 / noise), Scale(0.1, 100.0, rising=True))
+    >>> found.scale.rising, round(found.safe.value, 3)
+    (False, 4.0)
+    """
+    start, stop = plain.ends
+
+    @cache
+    def at(share: float) -> tuple[Value, float]:
+        value = plain.value(start + share * (stop - start))
+        return value, guess(value)
+
+    for shares in SHARES:
+        try:
+            (low, first), (high, last) = (at(share) for share in shares)
+        except HushError:
+            return None
+        if math.isnan(first + last):
+            return None
+        if min(first, last) < 0 < max(first, last) < math.inf and abs(last - first) > CLEARLY:
+            inner = replace(plain, low=low, high=high, rising=first < last)
+            return _between(guess, inner, plain, abs(last - first), min(first, last))
+    return None
+
+
+def _between(guess: Callable[[Value], float], inner: Scale, whole: Scale, rise: float, least: float) -> Search | None:
+    """The same between two values whose guesses lie on either side of 0, so much apart, the lower of them given."""
+    start, stop = inner.ends
+    slope = rise / (stop - start)
+    search = Search(lambda value, _: guess(value), inner, WIDTH, slope)
+    search.run(start - least / slope)
+    return replace(search, scale=replace(whole, rising=inner.rising)) if search.safe else None
