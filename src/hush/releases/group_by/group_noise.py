@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+from functools import partial
 
 import numpy as np
 from scipy import special
@@ -14,6 +15,8 @@ from hush.releases.group_by.parts import NoiseLevel, NoisyGroups
 
 FINE = 20
 """One unit moves the totals by about 2^20 steps, more where it moves many: rounding costs a millionth of the noise."""
+AT_ONCE = 1 << 18
+"""Totals whose noise is drawn together: what a draw needs on its way is many times what it gives."""
 LIMIT = 1 << 60
 """Totals are cut there; so is whatever noise makes of them."""
 
@@ -36,10 +39,14 @@ def noised(totals: list[np.ndarray], reach: Reach, level: NoiseLevel, source: So
         l2 = (math.ldexp(l2, -shift) + math.sqrt(reach.numbers)) * ROUNDED_UP
     whole = np.stack([np.minimum(np.maximum(total, -LIMIT), LIMIT).astype(np.int64) for total in totals])
     if level.gaussian:
-        found = add_gaussian(whole, sensitivity=l2, noise_multiplier=1 / level.value, source=source)
+        add = partial(add_gaussian, sensitivity=l2, noise_multiplier=1 / level.value, source=source)
     else:
-        found = add_laplace(whole, sensitivity=l1, scale=scale_for(level.value), source=source)
-    return NoisyGroups(found.values.reshape(whole.shape), found.scale, level.gaussian, shift)
+        add = partial(add_laplace, sensitivity=l1, scale=scale_for(level.value), source=source)
+    values, noise = np.empty(whole.size), add(whole.reshape(-1)[:AT_ONCE])
+    values[:AT_ONCE] = noise.values
+    for start in range(AT_ONCE, whole.size, AT_ONCE):
+        values[start : start + AT_ONCE] = add(whole.reshape(-1)[start : start + AT_ONCE]).values
+    return NoisyGroups(values.reshape(whole.shape), noise.scale, level.gaussian, shift)
 
 
 def reach_of_one(noise: NoisyGroups, sure: float) -> float:

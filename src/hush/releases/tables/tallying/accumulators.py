@@ -24,9 +24,10 @@ class GroupSums:
     [-2, 6]
     """
 
-    def __init__(self, bits: int) -> None:
+    def __init__(self, bits: int, groups: int = 0) -> None:
+        """`groups`: how many there are, where that is known."""
         self._most = 1 << (LARGEST - bits)
-        self._low = self._high = np.zeros(0, dtype=np.int64)
+        self._low, self._high = np.zeros(groups, dtype=np.int64), np.zeros(groups, dtype=np.int64)
         self._room = self._most
 
     def add(self, groups: np.ndarray, numbers: np.ndarray) -> None:
@@ -65,9 +66,9 @@ class GroupSums:
 class GroupCounts:
     """How many records each group, or each cell of a group, has."""
 
-    def __init__(self, cells: int = 1) -> None:
+    def __init__(self, cells: int = 1, groups: int = 0) -> None:
         self.cells = cells
-        self._found = np.zeros(0, dtype=np.int64)
+        self._found = np.zeros(groups * cells, dtype=np.int64)
 
     def add(self, groups: np.ndarray, cells: np.ndarray | None = None) -> None:
         """More records; those of a cell NULL are in none."""

@@ -209,10 +209,10 @@ class _WholePlaces:
     in order, by an array where they are small, else by a search."""
 
     def __init__(self, members: tuple[Any, ...]) -> None:
-        places = np.array([place for place, value in enumerate(members) if type(value) is int], dtype=np.int64)
+        places = np.flatnonzero(np.fromiter((type(value) is int for value in members), dtype=bool, count=len(members)))
         values = np.array([value for value in members if type(value) is int], dtype=np.int64)
         self._in_order = len(values) == len(members) and bool(np.all(values[1:] == values[:-1] + 1))
-        order = np.argsort(values, kind="stable")
+        order = slice(None) if self._in_order else np.argsort(values, kind="stable")
         self._values, self._places = values[order], places[order]
         self._dense = np.empty(0, dtype=np.int64)
         if not self._in_order and len(values) and self._values[0] >= 0 and self._values[-1] < DENSE:

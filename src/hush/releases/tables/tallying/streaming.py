@@ -85,11 +85,12 @@ class _Plain:
 
     def __init__(self, tally: Tally) -> None:
         self._tally = tally
-        self.rows = GroupCounts()
+        groups = 0 if tally.domain is None else len(tally.domain)
+        self.rows = GroupCounts(groups=groups)
         self.users: np.ndarray | None = None
-        self.sums = [GroupSums(bits_of(measure)) for measure in tally.measures]
-        self._missed = [GroupCounts() for _ in tally.measures]
-        self.cells = [GroupCounts(cells.count) for cells in tally.cells]
+        self.sums = [GroupSums(bits_of(measure), groups) for measure in tally.measures]
+        self._missed = [GroupCounts(groups=groups) for _ in tally.measures]
+        self.cells = [GroupCounts(cells.count, groups) for cells in tally.cells]
         self._values = [Codes() for _ in tally.distinct]
         self._pairs = [np.empty((0, 2), dtype=np.int64) for _ in tally.distinct]
 
