@@ -159,20 +159,25 @@ class _Limited(_Plain):
 
     def add(self, batch: RowValues, groups: np.ndarray, chosen: np.ndarray, units: Any) -> None:
         users = self._ids.slots(units)
-        places = np.flatnonzero(chosen & (users != NULL))
-        users, groups = users.take(places), groups.take(places)
-        hashes = mixed(self._keys.hashes(self._limits.secret).take(groups) ^ self._ids.hashes.take(users))
+        chosen &= users != NULL
+        if not chosen.all():
+            places = np.flatnonzero(chosen)
+            users, groups, batch = users.take(places), groups.take(places), batch.at(places)
+        hashes = self._keys.hashes(self._limits.secret).take(groups)
+        hashes ^= self._ids.hashes.take(users)
+        hashes = mixed(hashes) if self._limits.groups is not None else hashes  # their order decides which groups count
         within = self._kept.within(users, hashes)
-        content = self.content(batch.at(places.take(within)))
-        self._kept.add(users.take(within), groups.take(within), hashes.take(within), content)
+        if len(within) < len(users):
+            users, groups, hashes, batch = users.take(within), groups.take(within), hashes.take(within), batch.at(within)
+        self._kept.add(users, groups, hashes, self.content(batch))
 
     def finish(self) -> None:
-        users, groups, content = self._kept.finished()
-        if len(users):
-            self.take(groups, content)
-        pairs = np.sort(users.astype(np.int64) * max(len(self._keys), 1) + groups)
-        pairs = pairs[np.append(True, pairs[1:] != pairs[:-1])] if len(pairs) else pairs
-        self.users = np.bincount(pairs % max(len(self._keys), 1), minlength=len(self._keys))
+        met = GroupCounts(groups=len(self._keys))
+        for users, groups, content in self._kept.finished():
+            self.take(groups.astype(np.int64), content)
+            pairs = np.sort(users.astype(np.int64) * len(self._keys) + groups)
+            met.add(pairs[np.append(True, pairs[1:] != pairs[:-1])] % len(self._keys))
+        self.users = met.totals(len(self._keys))
 
 
 def distinct_values(batch: RowValues, value: Expression) -> np.ndarray | Texts:
