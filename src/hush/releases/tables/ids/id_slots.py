@@ -55,8 +55,9 @@ class WholeSlots:
     def slots(self, keys: np.ndarray) -> np.ndarray:
         """The slots of these int64 numbers; a number that is new gets the next one."""
         if self._direct is not None and len(keys):
-            if 0 <= keys.min() and keys.max() < SMALL:
-                return self._of_small(keys, int(keys.max()) + 1)
+            most = int(keys.view(np.uint64).max())  # numbers below 0 are the largest
+            if most < SMALL:
+                return self._of_small(keys, most + 1)
             known, self._direct = self.keys(), None
             self._rebuild(known, len(known))
         place = self._home(keys)

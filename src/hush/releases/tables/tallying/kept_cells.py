@@ -44,15 +44,19 @@ class Shelves:
         """Of each column one cell after the other, shelf after shelf."""
         self.last = np.empty(0, dtype=np.uint64)
         """The largest hash of each shelf: LAST where there is an empty cell."""
+        self._worst = np.empty(0, dtype=np.int8)
+        """Which cell has it."""
 
     def grow(self, more: int) -> None:
         """So many more shelves."""
         self.hashes, self.last = grown(self.hashes, more, LAST), grown(self.last, more, LAST)
+        self._worst = grown(self._worst, more, 0)
         self.content = [grown(column, more * self.cells, 0) for column in self.content]
 
     def clear(self, shelves: np.ndarray) -> None:
         """These shelves lose what they hold."""
         self.hashes[shelves] = self.last[shelves] = LAST
+        self._worst[shelves] = 0
 
     def put(self, shelves: np.ndarray, hashes: np.ndarray, content: Sequence[np.ndarray]) -> bool:
         """One record for each of different shelves; False, and nothing is done, where hashes do not decide."""
@@ -61,20 +65,17 @@ class Shelves:
         held = self.hashes.take(shelves, axis=0)
         if (hashes == LAST).any() or not self._same(shelves, held == hashes[:, None], content):
             return False
-        row = np.arange(len(shelves)) * self.cells
-        cell = held.argmax(axis=1)
-        row += cell
-        flat = held.reshape(-1)
-        enters = np.flatnonzero(hashes < flat.take(row))
+        enters = np.flatnonzero(hashes < self.last.take(shelves))
         if len(enters) < len(shelves):
-            shelves, hashes, row, cell = (column.take(enters) for column in (shelves, hashes, row, cell))
+            shelves, hashes, held = shelves.take(enters), hashes.take(enters), held.take(enters, axis=0)
             content = [column.take(enters) for column in content]
-        flat[row] = hashes
+        cell = self._worst.take(shelves)
+        held[np.arange(len(held)), cell] = hashes
         place = shelves * self.cells + cell
         self.hashes.reshape(-1)[place] = hashes
         for kept, new in zip(self.content, content, strict=True):
             kept[place] = new
-        self.last[shelves] = (held if len(enters) == len(held) else held.take(enters, axis=0)).max(axis=1)
+        self.last[shelves], self._worst[shelves] = _largest(held)
         return True
 
     def _same(self, shelves: np.ndarray, equal: np.ndarray, content: Sequence[np.ndarray]) -> bool:
@@ -156,9 +157,8 @@ class KeptCells:
         `hashes` are those of whole records. As long as nothing is left over, what is kept is what it has to be.
         """
         content = content if self._by_group else [groups.astype(np.int32), *content]
-        left = np.arange(len(users), dtype=np.int32)
+        left = self._may_enter(slice(None), users, groups, group_hashes, hashes)
         while len(left):
-            left = self._may_enter(left, users, groups, group_hashes, hashes)
             at = users.take(left)
             self._winner[at] = left  # one record of each user at a time
             won = self._winner.take(at) == left
@@ -169,20 +169,26 @@ class KeptCells:
             ):
                 return left
             left = left[~won]
+            left = left[self._may_enter(left, users, groups, group_hashes, hashes)]
         return left
 
     def _may_enter(
-        self, left: np.ndarray, users: np.ndarray, groups: np.ndarray, group_hashes: np.ndarray, hashes: np.ndarray
+        self,
+        left: np.ndarray | slice,
+        users: np.ndarray,
+        groups: np.ndarray,
+        group_hashes: np.ndarray,
+        hashes: np.ndarray,
     ) -> np.ndarray:
-        """Those records that are not behind all of what is kept."""
-        at = users.take(left)
+        """Which of these records are not behind all of what is kept."""
+        at, hashes = users[left], hashes[left]
         if not self._by_group:
-            return left[hashes.take(left) <= self._shelves.last.take(at)]
-        near = group_hashes.take(left) <= self._last_group.take(at)
-        left, at = left[near], at[near]
-        known = self._groups.take(at, axis=0) == groups.take(left)[:, None]
+            return np.flatnonzero(hashes <= self._shelves.last.take(at))
+        near = np.flatnonzero(group_hashes[left] <= self._last_group.take(at))
+        at = at.take(near)
+        known = self._groups.take(at, axis=0) == groups[left].take(near)[:, None]
         shelf = at * self._groups_each + known.argmax(axis=1)
-        return left[~known.any(axis=1) | (hashes.take(left) <= self._shelves.last.take(shelf))]
+        return near[~known.any(axis=1) | (hashes.take(near) <= self._shelves.last.take(shelf))]
 
     def _shelf(self, users: np.ndarray, groups: np.ndarray, group_hashes: np.ndarray) -> np.ndarray | None:
         """The shelf of each group: its own, or that of the last group of the user, which leaves; None for a tie."""
@@ -192,12 +198,12 @@ class KeptCells:
             return None
         is_new = np.flatnonzero(~known.any(axis=1))
         place = known.argmax(axis=1)
-        place[is_new] = held.take(is_new, axis=0).argmax(axis=1)
+        place[is_new] = _largest(held.take(is_new, axis=0))[1]
         shelves = users * self._groups_each + place
         self._group_hashes.reshape(-1)[shelves[is_new]] = group_hashes[is_new]
         self._groups.reshape(-1)[shelves[is_new]] = groups[is_new]
         self._shelves.clear(shelves[is_new])
-        self._last_group[users[is_new]] = self._group_hashes.take(users[is_new], axis=0).max(axis=1)
+        self._last_group[users[is_new]] = _largest(self._group_hashes.take(users[is_new], axis=0))[0]
         return shelves
 
     def listed(self) -> Iterator[list[np.ndarray]]:
@@ -223,6 +229,16 @@ def few_cells(limits: Limits) -> bool:
 def _in_each(limits: Limits) -> int:
     """The most records of a group: never more than in all."""
     return min(number for number in (limits.each, limits.total) if number is not None)
+
+
+def _largest(rows: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
+    """The largest number of each row, and its place; a row is short, so all rows are compared at once."""
+    most, place = rows[:, 0].copy(), np.zeros(len(rows), dtype=np.int8)
+    for number in range(1, rows.shape[1]):
+        larger = rows[:, number] > most
+        np.copyto(most, rows[:, number], where=larger)
+        place[larger] = number
+    return most, place
 
 
 def grown(column: np.ndarray, more: int, empty: np.generic | int) -> np.ndarray:

@@ -158,7 +158,7 @@ class _Limited(_Plain):
         self._ids, self._kept = UserIds(tally.limits.secret), KeptRecords(tally.limits, keys.order)
 
     def add(self, batch: RowValues, groups: np.ndarray, chosen: np.ndarray, units: Any) -> None:
-        users = self._ids.slots(units)
+        users = self._ids.slots(units).astype(np.intp)  # what numpy looks places up by
         chosen &= users != NULL
         if not chosen.all():
             places = np.flatnonzero(chosen)
