@@ -51,10 +51,16 @@ def ask(
     return json.loads(written.splitlines()[-1])
 
 
-def row(script: str, *names: str, limit: float | None, environment: Mapping[str, str] = ONE_THREAD) -> Row:
+def row(
+    script: str,
+    *names: str,
+    limit: float | None,
+    environment: Mapping[str, str] = ONE_THREAD,
+    python: str = sys.executable,
+) -> Row:
     """The same, where a failure is an answer too: its reason, and if time ran out the CPU seconds until then."""
     try:
-        return ask(script, *names, limit=limit, environment=environment)
+        return ask(script, *names, limit=limit, environment=environment, python=python)
     except Failure as failure:
         return failure.row
 

@@ -157,7 +157,7 @@ def test_sums_beyond_64_bits() -> None:
     for _ in range(40):
         sums.add(np.zeros(10, dtype=np.int64), np.full(10, 2**59))
         sums.add(np.ones(10, dtype=np.int64), np.full(10, -(2**59)))
-    assert sums.totals(3) == [400 * 2**59, -400 * 2**59, 0]
+    assert sums.totals(3).tolist() == [400 * 2**59, -400 * 2**59, 0]
 
 
 def test_files_folders_and_patterns(tmp_path: Path) -> None:

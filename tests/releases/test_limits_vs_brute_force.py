@@ -42,6 +42,11 @@ def kept_by_definition(records: list[Record], limits: Limits, ranks: np.ndarray,
     return sorted(found)
 
 
+def listed(kept: KeptRecords) -> list[Record]:
+    columns = [(users, groups, *content) for users, groups, content in kept.finished()]
+    return [record for some in columns for record in zip(*(column.tolist() for column in some), strict=True)]
+
+
 @settings(deadline=None)
 @given(
     batches=st.lists(
@@ -66,10 +71,7 @@ def test_any_records_in_any_batches(
             hashes = np.array([hashed(record)[0] for record in batch], dtype=np.uint64)
             within = kept.within(users, hashes)
             kept.add(users[within], groups[within], hashes[within], [content[within]])
-        users, groups, content = kept.finished()
-    found = (
-        sorted(zip(users.tolist(), groups.tolist(), *(c.tolist() for c in content), strict=True)) if len(users) else []
-    )
+        found = sorted(listed(kept))
     assert found == kept_by_definition([r for batch in batches for r in batch], asked, ranks, hashed)
 
 
@@ -88,7 +90,7 @@ def test_order_and_other_users_do_not_matter(limits: Any) -> None:
         found = KeptRecords(Limits(None, *limits, secret=b""), lambda: None)  # type: ignore[arg-type]
         for rows in np.array_split(chosen, 7):
             found.add(users[rows], groups[rows], hashes[rows], [content[rows]])
-        return set(zip(*(column.tolist() for column in (*found.finished()[:2], *found.finished()[2])), strict=True))
+        return set(listed(found))
 
     with pytest.MonkeyPatch.context() as patch:
         patch.setattr(kept_records, "PENDING", 3000)

@@ -19,6 +19,7 @@ from hush.releases.group_by.parts import (
     NoisyGroups,
     Protected,
     Wanted,
+    exact_sums,
     of_sample,
 )
 from hush.releases.noise.exact_sums import SumGrid
@@ -32,23 +33,28 @@ def steps_of(value: Expression, grid: SumGrid, missing: float | None) -> Steps:
     return Steps(value, *grid.bounds, grid.centre, grid.power, missing)
 
 
+def largest_step(grid: SumGrid) -> int:
+    """The largest size of the whole number that a record becomes."""
+    return max(abs(grid.low), abs(grid.high))
+
+
 def counted(name: str, run: Answering, noise: NoisyGroups, place: int, unit: int, whole: bool = True) -> CellColumn:
     """A column of counts: values for all records, and intervals that also cover the sample."""
     totals, reach = noise.totals[place], reach_of_one(noise, run.noise_sure)
     low, high = expanded(totals - reach, totals + reach, unit, run)
-    values = [round(t) for t in totals] if whole and run.rate == 1 else (totals / run.rate).tolist()
+    values = np.rint(totals).astype(np.int64) if whole and run.rate == 1 else totals / run.rate
     return CellColumn(name, values, low, high)
 
 
-def expanded(low: np.ndarray, high: np.ndarray, unit: float, run: Answering) -> tuple[list[float], list[float]]:
+def expanded(low: np.ndarray, high: np.ndarray, unit: float, run: Answering) -> tuple[np.ndarray, np.ndarray]:
     """Totals of all records from those of a sample, to which each unit adds from 0 to `unit`."""
     if run.rate == 1:
-        return low.tolist(), high.tolist()
+        return low, high
     failure = 1 - run.noise_sure
     ends = [
         total_range(a / unit, b / unit, run.rate, failure) for a, b in zip(low.tolist(), high.tolist(), strict=True)
     ]
-    return [a * unit for a, _ in ends], [b * unit for _, b in ends]
+    return np.array([a for a, _ in ends]) * unit, np.array([b for _, b in ends]) * unit
 
 
 @dataclass(frozen=True)
@@ -76,8 +82,8 @@ class RowsPart(AdditivePart):
     def reach(self, unit: Protected) -> Reach:
         return reach_of(self.most(unit), unit.relation, low=0, high=1)
 
-    def totals(self, found: Tallied) -> list[list[int]]:
-        return [found.rows.tolist()]
+    def totals(self, found: Tallied) -> list[np.ndarray]:
+        return [found.rows]
 
     def errors(self, level: NoiseLevel, unit: Protected, size: float, rate: float) -> dict[str, float]:
         drawn = of_sample(size, rate, self.most(unit).linf)
@@ -96,8 +102,8 @@ class UsersPart(RowsPart):
     def most(self, unit: Protected) -> AtMost:
         return unit.most.once
 
-    def totals(self, found: Tallied) -> list[list[int]]:
-        return [found.users.tolist() if found.users is not None else found.rows.tolist()]
+    def totals(self, found: Tallied) -> list[np.ndarray]:
+        return [found.rows if found.users is None else found.users]
 
 
 @dataclass(frozen=True, eq=False)
@@ -110,8 +116,8 @@ class DistinctPart(RowsPart):
     def wanted(self) -> Wanted:
         return Wanted(distinct=(self.value,))
 
-    def totals(self, found: Tallied) -> list[list[int]]:
-        return [found.distinct[0].tolist()]
+    def totals(self, found: Tallied) -> list[np.ndarray]:
+        return [found.distinct[0]]
 
 
 @dataclass(frozen=True, eq=False)
@@ -137,8 +143,8 @@ class CellsPart(RowsPart):
         found = reach_of(most, unit.relation, low=0, high=1)
         return Reach(found.l1, found.l2, min(unit.turns * most.l1, found.numbers * self.cells.count))
 
-    def totals(self, found: Tallied) -> list[list[int]]:
-        return found.cells[0].T.tolist()
+    def totals(self, found: Tallied) -> list[np.ndarray]:
+        return list(found.cells[0].T)
 
 
 @dataclass(frozen=True, eq=False)
@@ -179,10 +185,10 @@ class SumPart(AdditivePart):
         low, high = self._ends
         return reach_of(unit.most, unit.relation, low=low, high=high)
 
-    def totals(self, found: Tallied) -> list[list[int]]:
+    def totals(self, found: Tallied) -> list[np.ndarray]:
         centre = self.grid.centre_steps
-        sums = zip(found.sums[0], found.counts[0].tolist(), strict=True)
-        return [[total + count * centre for total, count in sums]]
+        total, records = exact_sums(found, abs(centre) + largest_step(self.grid))
+        return [total + records * centre]
 
     def errors(self, level: NoiseLevel, unit: Protected, size: float, rate: float) -> dict[str, float]:
         noise = self.noise(level, unit) * self.grid.step / rate
@@ -199,6 +205,6 @@ class SumPart(AdditivePart):
             ends = expanded(totals - reach, totals + reach, unit, run)
         elif high <= 0:
             most, least = expanded(-totals - reach, -totals + reach, unit, run)
-            ends = [-end for end in least], [-end for end in most]
-        scaled = [None if end is None else [worth * steps for steps in end] for end in ends]
-        return [CellColumn(self.title, (totals * worth / run.rate).tolist(), *scaled)]
+            ends = -least, -most
+        scaled = [None if end is None else worth * end for end in ends]
+        return [CellColumn(self.title, totals * worth / run.rate, *scaled)]

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+from functools import partial
 
 import numpy as np
 from scipy import special
@@ -14,32 +15,38 @@ from hush.releases.group_by.parts import NoiseLevel, NoisyGroups
 
 FINE = 20
 """One unit moves the totals by about 2^20 steps, more where it moves many: rounding costs a millionth of the noise."""
+AT_ONCE = 1 << 18
+"""Totals whose noise is drawn together: what a draw needs on its way is many times what it gives."""
 LIMIT = 1 << 60
 """Totals are cut there; so is whatever noise makes of them."""
 
 
-def noised(totals: list[list[int]], reach: Reach, level: NoiseLevel, source: Source) -> NoisyGroups:
+def noised(totals: list[np.ndarray], reach: Reach, level: NoiseLevel, source: Source) -> NoisyGroups:
     """Totals of large sensitivity are rounded to coarser steps first; then exact noise is added.
 
     Rounding to steps of s moves a total that moves by D at most D/s + 1, and only totals that move: that is charged.
 
     >>> from hush.randomness.source import SeededSource
-    >>> noised([[100, 200]], Reach(1, 1.0, 1), NoiseLevel(500.0, gaussian=False), SeededSource(1)).totals.tolist()
+    >>> noised([np.array([100, 200])], Reach(1, 1.0, 1), NoiseLevel(500.0, gaussian=False), SeededSource(1)).totals.tolist()
     [[100.0, 200.0]]
     """
     shift = max(0, reach.l1.bit_length() - FINE - reach.numbers.bit_length())
     l1, l2 = reach.l1, reach.l2
     if shift:
         half = 1 << (shift - 1)
-        totals = [[(total + half) >> shift for total in column] for column in totals]
+        totals = [(total + half) >> shift for total in totals]
         l1 = (l1 >> shift) + 1 + reach.numbers
         l2 = (math.ldexp(l2, -shift) + math.sqrt(reach.numbers)) * ROUNDED_UP
-    whole = np.array([[min(max(t, -LIMIT), LIMIT) for t in column] for column in totals], dtype=np.int64)
+    whole = np.stack([np.minimum(np.maximum(total, -LIMIT), LIMIT).astype(np.int64) for total in totals])
     if level.gaussian:
-        found = add_gaussian(whole, sensitivity=l2, noise_multiplier=1 / level.value, source=source)
+        add = partial(add_gaussian, sensitivity=l2, noise_multiplier=1 / level.value, source=source)
     else:
-        found = add_laplace(whole, sensitivity=l1, scale=scale_for(level.value), source=source)
-    return NoisyGroups(found.values.reshape(whole.shape), found.scale, level.gaussian, shift)
+        add = partial(add_laplace, sensitivity=l1, scale=scale_for(level.value), source=source)
+    values, noise = np.empty(whole.size), add(whole.reshape(-1)[:AT_ONCE])
+    values[:AT_ONCE] = noise.values
+    for start in range(AT_ONCE, whole.size, AT_ONCE):
+        values[start : start + AT_ONCE] = add(whole.reshape(-1)[start : start + AT_ONCE]).values
+    return NoisyGroups(values.reshape(whole.shape), noise.scale, level.gaussian, shift)
 
 
 def reach_of_one(noise: NoisyGroups, sure: float) -> float:

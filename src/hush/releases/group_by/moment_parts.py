@@ -9,7 +9,7 @@ from dataclasses import dataclass, replace
 import numpy as np
 
 from hush.releases.group_by.contributions import Reach, reach_of
-from hush.releases.group_by.count_parts import RowsPart, expanded, steps_of
+from hush.releases.group_by.count_parts import RowsPart, expanded, largest_step, steps_of
 from hush.releases.group_by.group_noise import noised, reach_of_one, reach_of_two
 from hush.releases.group_by.parts import (
     AdditivePart,
@@ -20,6 +20,7 @@ from hush.releases.group_by.parts import (
     Part,
     Protected,
     Wanted,
+    exact_sums,
     of_sample,
 )
 from hush.releases.noise.exact_sums import SQUARE_BITS, SumGrid
@@ -63,9 +64,10 @@ class MeanPart(AdditivePart):
     def reach(self, unit: Protected) -> Reach:
         return reach_of(unit.most, unit.relation, low=0, high=self.grid.high - self.grid.low, numbers=2, spread=True)
 
-    def totals(self, found: Tallied) -> list[list[int]]:
-        grid, sums = self.grid, list(zip(found.sums[0], found.counts[0].tolist(), strict=True))
-        return [[total - n * grid.low for total, n in sums], [n * grid.high - total for total, n in sums]]
+    def totals(self, found: Tallied) -> list[np.ndarray]:
+        grid = self.grid
+        total, records = exact_sums(found, 2 * largest_step(grid))
+        return [total - records * grid.low, records * grid.high - total]
 
     def errors(self, level: NoiseLevel, unit: Protected, size: float, rate: float) -> dict[str, float]:
         one = self.noise(level, unit) / (self.grid.high - self.grid.low)
@@ -101,9 +103,9 @@ class MeanPart(AdditivePart):
         fewest = (noise.totals[0] + noise.totals[1] - 2 * reach) / one
         return of_population(low, high, fewest, 1 - run.noise_sure)
 
-    def _value(self, place: np.ndarray) -> list[float]:
+    def _value(self, place: np.ndarray) -> np.ndarray:
         place, (low, high) = np.clip(place, 0.0, 1.0), self.bounds
-        return np.clip((1 - place) * low + place * high, low, high).tolist()
+        return np.clip((1 - place) * low + place * high, low, high)
 
 
 @dataclass(frozen=True, eq=False)
@@ -141,13 +143,13 @@ class VariancePart(AdditivePart):
     def reach(self, unit: Protected) -> Reach:
         return reach_of(unit.most, unit.relation, low=0, high=self._one, numbers=3, spread=True)
 
-    def totals(self, found: Tallied) -> list[list[int]]:
+    def totals(self, found: Tallied) -> list[np.ndarray]:
         low, high = self.grid.low, self.grid.high
-        each = list(zip(found.sums[0], found.sums[1], found.counts[0].tolist(), strict=True))
+        once, twice, records = exact_sums(found, 8 * largest_step(self.grid) ** 2)
         return [
-            [twice - 2 * low * once + n * low * low for once, twice, n in each],
-            [twice - 2 * high * once + n * high * high for once, twice, n in each],
-            [2 * ((low + high) * once - twice - n * low * high) for once, twice, n in each],
+            twice - 2 * low * once + records * (low * low),
+            twice - 2 * high * once + records * (high * high),
+            2 * ((low + high) * once - twice - records * (low * high)),
         ]
 
     def errors(self, level: NoiseLevel, unit: Protected, size: float, rate: float) -> dict[str, float]:
@@ -187,8 +189,8 @@ class VariancePart(AdditivePart):
         least = np.where((first[0] <= 0) & (first[1] >= 0), 0.0, np.minimum(*squares))
         return np.clip(second[0] - np.maximum(*squares), 0.0, 1.0), np.clip(second[1] - least, 0.0, 1.0)
 
-    def _scaled(self, variance: np.ndarray) -> list[float]:
-        return (variance * self.size).tolist()
+    def _scaled(self, variance: np.ndarray) -> np.ndarray:
+        return variance * self.size
 
 
 def _quotient(low: np.ndarray, high: np.ndarray, fewest: np.ndarray, most: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
@@ -211,7 +213,7 @@ def counted_from_two(name: str, run: Answering, noise: NoisyGroups, one: float) 
     """The number of records, from two totals that sum to `one` per record."""
     totals, reach = noise.totals.sum(axis=0) / one, reach_of_two(noise, run.noise_sure) / one
     low, high = expanded(totals - reach, totals + reach, run.unit.most.linf, run)
-    return CellColumn(name, (totals / run.rate).tolist(), low, high)
+    return CellColumn(name, totals / run.rate, low, high)
 
 
 def with_free_rows(parts: Sequence[Part]) -> tuple[Part, ...]:

@@ -5,6 +5,7 @@ from __future__ import annotations
 import math
 from abc import ABC, abstractmethod
 from dataclasses import dataclass, field
+from functools import cached_property
 from typing import Any
 
 import numpy as np
@@ -72,14 +73,39 @@ class Answering:
         return self.sure if self.rate == 1 else 1 - (1 - self.sure) / 2
 
 
-@dataclass(frozen=True, eq=False)
-class CellColumn:
-    """One column of the table: a value per group, and where known an interval around it."""
+Cells = list[Any] | np.ndarray
 
-    name: str
-    values: list[Any]
-    low: list[float] | None = None
-    high: list[float] | None = None
+
+class CellColumn:
+    """One column of the table: a value per group, and where known an interval around it.
+
+    Arrays, which take a fourth of the memory, become lists when somebody asks for them.
+
+    >>> CellColumn("people", np.array([3, 4])).values
+    [3, 4]
+    """
+
+    def __init__(self, name: str, values: Cells, low: Cells | None = None, high: Cells | None = None) -> None:
+        self.name, self._given = name, (values, low, high)
+
+    @cached_property
+    def values(self) -> list[Any]:
+        """The value of each group."""
+        return _listed(self._given[0]) or []
+
+    @cached_property
+    def low(self) -> list[Any] | None:
+        """The lower end of each interval; None where none is known."""
+        return _listed(self._given[1])
+
+    @cached_property
+    def high(self) -> list[Any] | None:
+        """The upper end of each interval."""
+        return _listed(self._given[2])
+
+
+def _listed(given: Cells | None) -> list[Any] | None:
+    return given.tolist() if isinstance(given, np.ndarray) else given
 
 
 class Part(ABC):
@@ -137,8 +163,8 @@ class AdditivePart(Part):
         """How far one unit moves the totals of all groups."""
 
     @abstractmethod
-    def totals(self, found: Tallied) -> list[list[int]]:
-        """The totals, one list over the groups for each."""
+    def totals(self, found: Tallied) -> list[np.ndarray]:
+        """The totals, one array over the groups for each: whole numbers of 64 bits, or Python's own."""
 
     def mechanism(self, level: NoiseLevel, unit: Protected) -> Mechanism:
         if level.gaussian:
@@ -157,6 +183,17 @@ def of_sample(size: float, rate: float, together: int) -> float:
     Up to `together` of the records are drawn by one coin: their squares sum to at most so many times the size.
     """
     return math.sqrt(together * size * (1 - rate) / rate)
+
+
+def exact_sums(found: Tallied, most: int) -> list[np.ndarray]:
+    """The sums of each measure, then the records that added to the first, to be computed with exactly.
+
+    `most` is the largest number that is made of one record on the way. Where that times the records of a group does not
+    fit into 64 bits, with a bit to spare, the numbers are Python's own.
+    """
+    records = found.counts[0]
+    fits = most * int(records.max(initial=0)) < 1 << 62
+    return [column.astype(np.int64 if fits else object) for column in (*found.sums, records)]
 
 
 def sliced(found: Tallied, before: list[Wanted], wanted: Wanted) -> Tallied:
@@ -187,7 +224,7 @@ def rows_of(found: Tallied, rows: list[int]) -> Tallied:
         tuple(found.groups[row] for row in rows),
         found.rows[rows],
         None if found.users is None else found.users[rows],
-        tuple([total[row] for row in rows] for total in found.sums),
+        tuple(total[rows] for total in found.sums),
         tuple(counts[rows] for counts in found.counts),
         tuple(cells[rows] for cells in found.cells),
         tuple(distinct[rows] for distinct in found.distinct),

@@ -62,6 +62,8 @@ def key_values(name: str, given: object) -> tuple[object, ...]:
     rule = "for each key different values of one type (texts, whole numbers, truth values), None for missing keys"
     if isinstance(given, str | bytes) or not isinstance(given, Sequence | set | range):
         raise InvalidParameter("GroupBy", rule, **{name: given})
+    if isinstance(given, range) and given and max(abs(given[0]), abs(given[-1])) < 2**63:
+        return tuple(given)
     values = tuple(value.item() if hasattr(value, "item") else value for value in given)  # type: ignore[union-attr]
     kinds = {type(value) for value in values if value is not None}
     if not values or len(kinds) > 1 or not kinds <= {str, int, bool} or len(set(values)) < len(values):
@@ -80,7 +82,7 @@ def check_key(table: Table, kinds: Kinds, expression: Expression, given: Any) ->
         )
     if found == NUMBER and not isinstance(expression, ColumnOf):
         raise InvalidParameter("GroupBy", "derived keys that are texts or truth values", key=str(expression))
-    wanted = {kind_of(value) for value in given or () if value is not None}
+    wanted = {kind_of(value) for value in {type(value): value for value in given or ()}.values() if value is not None}
     if wanted - {found} and found != ANY:
         words = {NUMBER: "whole numbers", TEXT: "texts", TRUTH: "truth values"}[found]
         raise InvalidParameter("GroupBy", f"keys of the column's type ({words})", key=str(expression))

@@ -66,7 +66,8 @@ def of_arrow(column: Any) -> Column:
     column = _plain(column)
     kind = column.type
     if types.is_floating(kind):
-        return Column("number", column.to_numpy, column.to_numpy, np.dtype(kind.to_pandas_dtype()))
+        floats = lambda: _fixed(column)  # noqa: E731
+        return Column("number", floats, floats, np.dtype(kind.to_pandas_dtype()))
     if types.is_integer(kind) or types.is_boolean(kind):
         whole = types.is_integer(kind)
         return Column(_number_kind(kind), lambda: _whole(column), lambda: _floats(column), FLOAT, whole)
@@ -139,7 +140,18 @@ def _number_kind(kind: Any) -> str:
 
 def _whole(column: Any) -> np.ndarray:
     """Whole numbers stay whole beside missing ones: a float could no longer be told from its neighbours."""
-    return objects(column.to_pylist()) if column.null_count else column.to_numpy()
+    return objects(column.to_pylist()) if column.null_count else _fixed(column)
+
+
+def _fixed(column: Any) -> np.ndarray:
+    """Numbers, where none is missing, as they lie in memory: not copied, if they are in one piece."""
+    from pyarrow import types
+
+    if column.null_count or types.is_boolean(column.type):
+        return column.to_numpy()
+    kind = np.dtype(column.type.to_pandas_dtype())
+    found = [np.frombuffer(c.buffers()[1], dtype=kind, count=len(c), offset=c.offset * kind.itemsize) for c in column.chunks if len(c)]
+    return found[0] if len(found) == 1 else np.concatenate(found) if found else np.empty(0, dtype=kind)
 
 
 def _floats(column: Any) -> np.ndarray:
@@ -149,7 +161,7 @@ def _floats(column: Any) -> np.ndarray:
 
     if types.is_decimal(column.type) or column.null_count:
         column = column.cast(pyarrow.float64(), safe=False)
-    return column.to_numpy()
+    return _fixed(column)
 
 
 def _is_text(kind: Any) -> bool:

@@ -88,10 +88,14 @@ class Parquet(Reader):
 
     def _pieces(self, names: tuple[str, ...]) -> Iterator[Any]:
         """These columns in Arrow tables."""
+        from pyarrow import default_memory_pool
+
         columns, groups = list(dict.fromkeys(names)), range(self._metadata.num_row_groups)
         if any(self._metadata.row_group(group).num_rows > AT_ONCE for group in groups):
-            return self._file.passed(batch for group in groups for batch in self._slowly(group, columns))
-        return self._file.passed(_ahead(lambda group: self._at_once(group, columns), groups))
+            yield from self._file.passed(batch for group in groups for batch in self._slowly(group, columns))
+        else:
+            yield from self._file.passed(_ahead(lambda group: self._at_once(group, columns), groups))
+        default_memory_pool().release_unused()
 
     def _open(self) -> Any:
         from pyarrow import parquet

@@ -7,12 +7,15 @@ another's.
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import dataclass, field
 
 import numpy as np
 
 from hush.releases.row_wise.row_expressions import ColumnOf, Expression
 
+WORD = 2**63
+"""The least whole number that is too large for 64 bits."""
 Key = tuple[object, ...]
 """The key of a group: one text, whole number, truth value or None (null) per key column."""
 
@@ -124,12 +127,23 @@ class Tallied:
     """Records per group, after limits."""
     users: np.ndarray | None
     """Different users per group, after limits; None without limits."""
-    sums: tuple[list[int], ...] = ()
+    sums: tuple[np.ndarray, ...] = ()
+    """Whole numbers of 64 bits, or where these are not enough Python's own (see `exact_array`)."""
     counts: tuple[np.ndarray, ...] = ()
     """Records that added to each measure."""
     cells: tuple[np.ndarray, ...] = ()
     """One array of (groups, count) for each."""
     distinct: tuple[np.ndarray, ...] = ()
+
+
+def exact_array(numbers: Sequence[int]) -> np.ndarray:
+    """Whole numbers as an array of 64 bits each; where one of them needs more, as objects.
+
+    >>> exact_array([1, 2]).dtype, exact_array([1, 2**64]).dtype
+    (dtype('int64'), dtype('O'))
+    """
+    inside = all(-WORD <= number < WORD for number in numbers)
+    return np.array(numbers, dtype=np.int64 if inside else object)
 
 
 def key_order(key: Key) -> tuple[tuple[int, object], ...]:

@@ -13,6 +13,8 @@ FULL = 3
 """A table has at least so many cells per id: most ids are then found in the first one that is looked at."""
 FIRST = 10
 """A table begins with 2^10 cells."""
+SMALL = 1 << 24
+"""Numbers below this need no hash: an array has a place for each."""
 NEW = -1
 """What a cell without an id holds."""
 
@@ -33,6 +35,8 @@ class WholeSlots:
     def __init__(self) -> None:
         self._factors = np.frombuffer(os.urandom(16), dtype=np.uint64) | np.uint64(1)
         self.size = 0
+        self._direct: np.ndarray | None = np.full(1 << FIRST, NEW, dtype=np.int32)
+        """The slot of each number from 0 on, as long as all of them are small."""
         self._make(FIRST)
 
     def _make(self, bits: int) -> None:
@@ -42,13 +46,20 @@ class WholeSlots:
 
     def keys(self) -> np.ndarray:
         """The numbers, in the order of their slots."""
-        filled = np.flatnonzero(self._slots != NEW)
+        slots = self._slots if self._direct is None else self._direct
+        filled = np.flatnonzero(slots != NEW)
         found = np.empty(self.size, dtype=np.int64)
-        found[self._slots[filled]] = self._keys[filled]
+        found[slots[filled]] = filled if self._direct is not None else self._keys[filled]
         return found
 
     def slots(self, keys: np.ndarray) -> np.ndarray:
         """The slots of these int64 numbers; a number that is new gets the next one."""
+        if self._direct is not None and len(keys):
+            most = int(keys.view(np.uint64).max())  # numbers below 0 are the largest
+            if most < SMALL:
+                return self._of_small(keys, most + 1)
+            known, self._direct = self.keys(), None
+            self._rebuild(known, len(known))
         place = self._home(keys)
         found = self._slots.take(place)
         left = np.flatnonzero((self._keys.take(place) != keys) | (found == NEW))
@@ -56,6 +67,24 @@ class WholeSlots:
             rest = keys.take(left)
             self._grow(self.size + len(left))
             found[left] = self._search(rest, self._home(rest))
+        return found
+
+    def _of_small(self, keys: np.ndarray, most: int) -> np.ndarray:
+        """By a look into the array of all small numbers."""
+        direct = self._direct
+        assert direct is not None  # noqa: S101
+        if most > len(direct):
+            more = np.full(min(SMALL, max(most, 2 * len(direct))) - len(direct), NEW, dtype=np.int32)
+            self._direct = direct = np.concatenate([direct, more])
+        found = direct.take(keys)
+        left = np.flatnonzero(found == NEW)
+        if len(left):
+            new = keys.take(left)
+            direct[new] = left  # of equal numbers one wins
+            new = new[direct.take(new) == left]
+            direct[new] = np.arange(self.size, self.size + len(new), dtype=np.int32)
+            self.size += len(new)
+            found[left] = direct.take(keys.take(left))
         return found
 
     def _home(self, keys: np.ndarray) -> np.ndarray:
@@ -67,12 +96,15 @@ class WholeSlots:
 
     def _grow(self, most: int) -> None:
         """Room for so many ids: all of them move, their slots stay."""
-        bits = max(FIRST, (FULL * most - 1).bit_length())
-        if bits > self._bits:
-            known, self.size = self.keys(), 0
-            self._make(bits)
-            order = self._search(known, self._home(known))
-            self._slots[self._slots != NEW] = np.argsort(order)[self._slots[self._slots != NEW]]
+        if (FULL * most - 1).bit_length() > self._bits:
+            self._rebuild(self.keys(), most)
+
+    def _rebuild(self, known: np.ndarray, most: int) -> None:
+        """A table for so many ids with these in it, in the order of their slots."""
+        self.size = 0
+        self._make(max(FIRST, (FULL * most - 1).bit_length()))
+        order = self._search(known, self._home(known))
+        self._slots[self._slots != NEW] = np.argsort(order)[self._slots[self._slots != NEW]]
 
     def _search(self, keys: np.ndarray, place: np.ndarray) -> np.ndarray:
         """Cell after cell, for all numbers at once."""

@@ -4,13 +4,15 @@ from __future__ import annotations
 
 import numpy as np
 
-from hush.releases.tables.tally import Bins, Categories, LatticeCells, Measure, Steps
+from hush.releases.tables.tally import Bins, Categories, LatticeCells, Measure, Steps, exact_array
 from hush.releases.tables.tallying.row_values import NULL, RowValues, Texts, places_in
 
 LOW_BITS = 31
 """Bits of a sum that stay in the lower word when it is emptied into the upper one."""
 LARGEST = 62
 """A lower word stays below 2^62 in size."""
+NORMAL = 1000
+"""Powers of two of at most this size, and what is divided by them, are normal floats."""
 
 
 class GroupSums:
@@ -18,13 +20,14 @@ class GroupSums:
 
     >>> sums = GroupSums(bits=36)
     >>> sums.add(np.array([0, 1, 0]), np.array([5, 6, -7]))
-    >>> sums.totals(2)
+    >>> sums.totals(2).tolist()
     [-2, 6]
     """
 
-    def __init__(self, bits: int) -> None:
+    def __init__(self, bits: int, groups: int = 0) -> None:
+        """`groups`: how many there are, where that is known."""
         self._most = 1 << (LARGEST - bits)
-        self._low = self._high = np.zeros(0, dtype=np.int64)
+        self._low, self._high = np.zeros(groups, dtype=np.int64), np.zeros(groups, dtype=np.int64)
         self._room = self._most
 
     def add(self, groups: np.ndarray, numbers: np.ndarray) -> None:
@@ -50,19 +53,22 @@ class GroupSums:
         self._low &= (1 << LOW_BITS) - 1
         self._room = self._most - 1  # what is left counts as one number
 
-    def totals(self, groups: int) -> list[int]:
-        """The sums as whole numbers of Python."""
+    def totals(self, groups: int) -> np.ndarray:
+        """The sums, in 64 bits where that is enough."""
         self._grow(groups)
-        pairs = zip(self._high[:groups].tolist(), self._low[:groups].tolist(), strict=True)
-        return [(high << LOW_BITS) + low for high, low in pairs]
+        low, high = self._low[:groups], self._high[:groups]
+        if not high.any():
+            return low.copy()
+        pairs = zip(high.tolist(), low.tolist(), strict=True)
+        return exact_array([(above << LOW_BITS) + below for above, below in pairs])
 
 
 class GroupCounts:
     """How many records each group, or each cell of a group, has."""
 
-    def __init__(self, cells: int = 1) -> None:
+    def __init__(self, cells: int = 1, groups: int = 0) -> None:
         self.cells = cells
-        self._found = np.zeros(0, dtype=np.int64)
+        self._found = np.zeros(groups * cells, dtype=np.int64)
 
     def add(self, groups: np.ndarray, cells: np.ndarray | None = None) -> None:
         """More records; those of a cell NULL are in none."""
@@ -97,14 +103,29 @@ def whole_steps(batch: RowValues, steps: Steps) -> tuple[np.ndarray, np.ndarray]
     [[0, 2, 10, 0], [True, True, True, False]]
     """
     values = batch.numbers(steps.value)
-    known = ~np.isnan(values)
-    if steps.missing is not None:
-        values = np.where(known, values, steps.missing)
-        known = np.ones(len(values), dtype=bool)
+    some_missing = len(values) > 0 and bool(np.isnan(values.min()))  # the least of numbers with a NaN is NaN
+    known = ~np.isnan(values) if some_missing else np.ones(len(values), dtype=bool)
+    if some_missing:
+        values = np.where(known, values, steps.low if steps.missing is None else steps.missing)
+        known = known if steps.missing is None else np.ones(len(values), dtype=bool)
     with np.errstate(all="ignore"):
-        clamped = np.minimum(np.maximum(values, steps.low), steps.high)
-        scaled = np.ldexp(clamped - steps.centre, -steps.power)
-    return np.where(known, np.rint(scaled), 0.0).astype(np.int64), known
+        found = np.maximum(values, steps.low)
+        np.minimum(found, steps.high, out=found)
+        found -= steps.centre
+        found = _scaled(found, -steps.power)
+        np.rint(found, out=found)
+    whole = found.astype(np.int64)
+    if some_missing:
+        whole[~known] = 0
+    return whole, known
+
+
+def _scaled(values: np.ndarray, power: int) -> np.ndarray:
+    """Values times 2^power, rounded once: a product with a power of two that is a float is that."""
+    if abs(power) > NORMAL:
+        return np.ldexp(values, power)
+    values *= 2.0**power
+    return values
 
 
 def measured(batch: RowValues, measure: Measure) -> tuple[np.ndarray, np.ndarray]:

@@ -70,8 +70,9 @@ class Codes:
     def hashes(self, secret: bytes, purpose: bytes) -> np.ndarray:
         """A hash of each value by its code, always with the same secret; those of new values are added."""
         new = self.values[len(self._hashed) :]
-        more = np.array([keyed_hash(secret, value, purpose) for value in new], dtype=np.uint64)
-        self._hashed = np.concatenate([self._hashed, more])
+        if new:
+            more = np.array([keyed_hash(secret, value, purpose) for value in new], dtype=np.uint64)
+            self._hashed = np.concatenate([self._hashed, more])
         return self._hashed
 
     def known(self, value: Any) -> int:

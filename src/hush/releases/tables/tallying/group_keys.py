@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import math
 import re
-from itertools import product
+from functools import cached_property
 from typing import Any
 
 import numpy as np
@@ -66,17 +66,17 @@ class GivenKeys:
 
     def __init__(self, keys: tuple[Expression, ...], domain: tuple[Key, ...]) -> None:
         self._keys, self._domain = keys, domain
-        self._members = [tuple(dict.fromkeys(_typed(key[place]) for key in domain)) for place in range(len(keys))]
-        self._whole = [_WholePlaces(members) for members in self._members]
-        self._values = [tuple(value for _, value in members) for members in self._members]
-        self._places = [{member: place for place, member in enumerate(members)} for members in self._members]
+        one = len(keys) == 1  # each key is one member, in the same order
+        self._columns = [_Members([key[place] for key in domain], different=one) for place in range(len(keys))]
         self._hashes: np.ndarray | None = None
-        places = {tuple(_typed(part) for part in key): place for place, key in enumerate(domain)}
-        sizes = [len(members) for members in self._members]
-        self._place = np.full(sizes or [1], NULL, dtype=np.int64)
-        for indices in product(*(range(size) for size in sizes)):
-            key = tuple(members[index] for members, index in zip(self._members, indices, strict=True))
-            self._place[indices or 0] = places.get(key, NULL)
+        self._place = np.empty(0, dtype=np.int64) if one else self._of_members()
+
+    def _of_members(self) -> np.ndarray:
+        """The place in the domain of each combination of members; NULL where it has none."""
+        found = np.full([len(column.values) for column in self._columns] or [1], NULL, dtype=np.int64)
+        for place, key in enumerate(self._domain):
+            found[tuple(column.places[_typed(part)] for column, part in zip(self._columns, key, strict=True))] = place
+        return found
 
     def __len__(self) -> int:
         return len(self._domain)
@@ -92,13 +92,15 @@ class GivenKeys:
         return np.where(inside, self._place[tuple(np.where(inside, codes, 0) for codes in found)], NULL)
 
     def _column(self, batch: RowValues, place: int) -> np.ndarray:
-        known = self._places[place]
-        cells, null = column_keys(batch, self._keys[place], self._values[place]), known.get(NULL_KEY, NULL)
+        column = self._columns[place]
+        cells = column_keys(batch, self._keys[place], column.values)
+        if not isinstance(cells, Texts) and cells.dtype.kind in "iu":
+            return column.whole.of(cells)
+        known = column.places
+        null = known.get(NULL_KEY, NULL)
         if isinstance(cells, Texts):
             found = cells.mapped({word: known.get(_typed(word), NULL) for word in cells.words}, NULL, np.int64)
             return np.where(cells.codes == NULL, null, found)
-        if cells.dtype.kind in "iu":
-            return self._whole[place].of(cells)
         codes = (null if missing(cell) else known.get(_typed(plain(cell)), NULL) for cell in cells)
         return np.fromiter(codes, dtype=np.int64, count=len(cells))
 
@@ -153,9 +155,10 @@ class FoundKeys:
 
     def hashes(self, secret: bytes) -> np.ndarray:
         """A hash of each key, those of new ones added."""
-        new = self.keys()[len(self._hashes) :]
-        more = np.array([keyed_hash(secret, key, GROUPS) for key in new], dtype=np.uint64)
-        self._hashes = np.concatenate([self._hashes, more])
+        if len(self._hashes) < len(self):
+            new = self.keys()[len(self._hashes) :]
+            more = np.array([keyed_hash(secret, key, GROUPS) for key in new], dtype=np.uint64)
+            self._hashes = np.concatenate([self._hashes, more])
         return self._hashes
 
     def order(self) -> np.ndarray | None:
@@ -181,15 +184,38 @@ def _typed(value: Any) -> tuple[str, Any]:
     return NULL_KEY if value is None else (type(value).__name__, value)
 
 
-class _WholePlaces:
-    """Places of whole numbers among given ones, exactly: by an array where they are small, else by a search."""
+class _Members:
+    """The different values of one key column, in the order in which they are given."""
 
-    def __init__(self, members: tuple[tuple[str, Any], ...]) -> None:
-        found = sorted((value, place) for place, (kind, value) in enumerate(members) if kind == "int")
-        self._values = np.array([value for value, _ in found], dtype=np.int64)
-        self._places = np.array([place for _, place in found], dtype=np.int64)
+    def __init__(self, values: list[Any], *, different: bool) -> None:
+        if different:
+            self.values = tuple(values)
+        else:
+            self.values = tuple(value for _, value in dict.fromkeys(map(_typed, values)))
+
+    @cached_property
+    def places(self) -> dict[tuple[str, Any], int]:
+        """The place of each, by type and value."""
+        return {_typed(value): place for place, value in enumerate(self.values)}
+
+    @cached_property
+    def whole(self) -> _WholePlaces:
+        """The places of those that are whole numbers."""
+        return _WholePlaces(self.values)
+
+
+class _WholePlaces:
+    """Places of whole numbers among given ones, exactly: by their distance from the first where they follow one another
+    in order, by an array where they are small, else by a search."""
+
+    def __init__(self, members: tuple[Any, ...]) -> None:
+        places = np.flatnonzero(np.fromiter((type(value) is int for value in members), dtype=bool, count=len(members)))
+        values = np.array([value for value in members if type(value) is int], dtype=np.int64)
+        self._in_order = len(values) == len(members) and bool(np.all(values[1:] == values[:-1] + 1))
+        order = slice(None) if self._in_order else np.argsort(values, kind="stable")
+        self._values, self._places = values[order], places[order]
         self._dense = np.empty(0, dtype=np.int64)
-        if found and self._values[0] >= 0 and self._values[-1] < DENSE:
+        if not self._in_order and len(values) and self._values[0] >= 0 and self._values[-1] < DENSE:
             self._dense = np.full(int(self._values[-1]) + 1, NULL, dtype=np.int64)
             self._dense[self._values] = self._places
 
@@ -197,7 +223,11 @@ class _WholePlaces:
         """The place of each cell; NULL where it is none of them."""
         if not len(self._values) or not len(cells):
             return np.full(len(cells), NULL, dtype=np.int64)
-        if len(self._dense) and cells.min() >= 0 and cells.max() < len(self._dense):
+        low, high = int(cells.min()), int(cells.max())
+        first, last = int(self._values[0]), int(self._values[-1])
+        if self._in_order and first <= low and high <= last:
+            return cells.astype(np.int64) - first if first else cells.astype(np.int64)
+        if len(self._dense) and low >= 0 and high < len(self._dense):
             return self._dense[cells]
         if cells.dtype.kind == "u":  # those beyond 2^63 are none of the given ones
             outside = cells > np.uint64(2**63 - 1)

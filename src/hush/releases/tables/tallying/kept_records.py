@@ -7,17 +7,16 @@ a user has all that is allowed, whatever lies behind it in the order is dropped 
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterator, Sequence
 
 import numpy as np
 
-from hush.releases.tables.ids.text_bytes import GOLDEN, mixed
+from hush.releases.tables.ids.text_bytes import GOLDEN, MULTIPLIERS, mixed
 from hush.releases.tables.tally import Limits
+from hush.releases.tables.tallying.kept_cells import LAST, KeptCells, few_cells
 
 PENDING = 1 << 21
 """Records that wait, at least, before they are sorted in with what is kept."""
-LAST = np.uint64(2**64 - 1)
-"""No hash is behind it."""
 
 
 class KeptRecords:
@@ -25,13 +24,15 @@ class KeptRecords:
 
     >>> kept = KeptRecords(Limits(None, groups=1, each=1, total=None, secret=b""), lambda: None)
     >>> kept.add(np.array([0, 0, 1]), np.array([0, 1, 1]), np.array([5, 2, 2], dtype=np.uint64), [np.array([7, 8, 9])])
-    >>> kept.finished()[1].tolist(), kept.finished()[2][0].tolist()
-    ([1, 1], [8, 9])
+    >>> [(groups.tolist(), content[0].tolist()) for _, groups, content in kept.finished()]
+    [([1, 1], [8, 9])]
     """
 
     def __init__(self, limits: Limits, ranks: Callable[[], np.ndarray | None]) -> None:
         """`ranks` gives each group's place among all in the order of their keys; None where that is its number."""
         self._limits, self._ranks = limits, ranks
+        self._cells = KeptCells(limits) if few_cells(limits) else None
+        """Where records are kept as long as hashes alone decide."""
         self._columns: list[list[np.ndarray]] = []
         self._waiting, self._kept = 0, 0
         self._last = np.empty(0, dtype=np.uint64)
@@ -39,6 +40,10 @@ class KeptRecords:
 
     def within(self, users: np.ndarray, hashes: np.ndarray) -> np.ndarray:
         """Places of the records that may still be kept, by the hashes of (user, group)."""
+        found = None if self._cells is None else self._cells.within(users, hashes)
+        if found is not None:
+            return found
+        self._leave_cells()
         return self._before(users, hashes if self._limits.groups is not None else None)
 
     def _before(self, users: np.ndarray, hashes: np.ndarray | None) -> np.ndarray:
@@ -51,9 +56,27 @@ class KeptRecords:
     def add(self, users: np.ndarray, groups: np.ndarray, hashes: np.ndarray, content: Sequence[np.ndarray]) -> None:
         """More records; `hashes` are those of (user, group)."""
         records = record_hash(hashes, content)
+        if self._limits.groups is None and self._limits.each is None:
+            hashes = np.zeros_like(hashes)  # groups have no order of their own
         columns = [users.astype(np.int32), groups.astype(np.int32), hashes, records, *content]
-        chosen = self._before(users, records if self._limits.groups is None else hashes)
-        if len(chosen) < len(users):
+        if self._cells is not None and self._cells.within(users, hashes) is not None:
+            left = self._cells.add(users, groups, hashes, records, content)
+            columns = [column.take(left) for column in columns]
+        if self._cells is None or len(columns[0]):
+            self._leave_cells()
+            self._wait(columns)
+
+    def _leave_cells(self) -> None:
+        """From now on all is kept here."""
+        if self._cells is not None:
+            cells, self._cells = self._cells, None
+            for columns in cells.listed():
+                self._wait(columns)
+
+    def _wait(self, columns: list[np.ndarray]) -> None:
+        """These records wait to be sorted in with what is kept."""
+        chosen = self._before(columns[0], columns[3] if self._limits.groups is None else columns[2])
+        if len(chosen) < len(columns[0]):
             columns = [column.take(chosen) for column in columns]
         self._columns = self._columns or [[] for _ in columns]
         for held, new in zip(self._columns, columns, strict=True):
@@ -62,13 +85,17 @@ class KeptRecords:
         if self._waiting > max(PENDING, self._kept):
             self._shrink()
 
-    def finished(self) -> tuple[np.ndarray, np.ndarray, list[np.ndarray]]:
-        """Users, groups and content of the records that are kept."""
-        if not self._columns:
-            return np.empty(0, dtype=np.int64), np.empty(0, dtype=np.int64), []
-        self._shrink()
-        users, groups, _, _, *content = (held[0] for held in self._columns)
-        return users, groups, content
+    def finished(self) -> Iterator[tuple[np.ndarray, np.ndarray, list[np.ndarray]]]:
+        """Users, groups and content of the records that are kept; all of a user's come together."""
+        if self._cells is None or (self._limits.groups is not None and self._limits.total is not None):
+            self._leave_cells()
+            if self._columns:
+                self._shrink()
+        kept = [[held[0] for held in self._columns]] if self._cells is None else self._cells.listed()
+        for columns in kept:
+            if columns:
+                users, groups, _, _, *content = columns
+                yield users, groups, content
 
     def _shrink(self) -> None:
         self._columns = [[np.concatenate(held)] for held in self._columns]
@@ -171,10 +198,15 @@ def _pairs(column: np.ndarray, order: np.ndarray, compare: Callable[..., np.ndar
 
 def record_hash(hashes: np.ndarray, content: Sequence[np.ndarray]) -> np.ndarray:
     """64 bits for user, group and content; how well they are mixed is a matter of fairness, not of privacy."""
-    found = mixed(hashes + GOLDEN)
+    found = hashes + GOLDEN
     for column in content:
-        found = mixed((found ^ column.astype(np.int64).view(np.uint64)) + GOLDEN)
-    return found
+        if column.dtype.itemsize == 1:  # whether a number counts
+            found += column.view(np.uint8)
+            continue
+        found ^= column.astype(np.int64, copy=False).view(np.uint64)
+        found *= MULTIPLIERS[0]
+        found ^= found >> np.uint64(32)
+    return mixed(found)
 
 
 def _starts(column: np.ndarray) -> np.ndarray:

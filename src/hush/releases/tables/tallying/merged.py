@@ -6,7 +6,7 @@ from collections.abc import Callable, Sequence
 
 import numpy as np
 
-from hush.releases.tables.tally import Key, Tallied, Tally, key_order
+from hush.releases.tables.tally import Key, Tallied, Tally, exact_array, key_order
 
 
 def merged(parts: Sequence[Tallied], tally: Tally) -> Tallied:
@@ -42,13 +42,12 @@ def merged(parts: Sequence[Tallied], tally: Tally) -> Tallied:
     )
 
 
-def _whole(parts: Sequence[Tallied], places: list[np.ndarray], number: int, groups: int) -> list[int]:
+def _whole(parts: Sequence[Tallied], places: list[np.ndarray], number: int, groups: int) -> np.ndarray:
     """Sums of Python's whole numbers, which have no largest one."""
-    total = [0] * groups
+    total = np.zeros(groups, dtype=object)
     for part, place in zip(parts, places, strict=True):
-        for group, found in zip(place.tolist(), part.sums[number], strict=True):
-            total[group] += found
-    return total
+        total[place] += part.sums[number].astype(object)
+    return exact_array(total.tolist())
 
 
 def _all_groups(parts: Sequence[Tallied]) -> tuple[Key, ...]:

@@ -19,8 +19,8 @@ from hush.releases.tables.tallying.user_ids import UserIds
 
 VALUES = b"value"
 """What the hashes of different values are for."""
-BLOCK = 1 << 18
-"""Records of a batch that are worked on at once."""
+BLOCK = 1 << 16
+"""Records of a batch that are worked on at once: few enough that the numbers made of them stay in a core's cache."""
 
 
 class Batches(Protocol):
@@ -85,16 +85,20 @@ class _Plain:
 
     def __init__(self, tally: Tally) -> None:
         self._tally = tally
-        self.rows = GroupCounts()
+        groups = 0 if tally.domain is None else len(tally.domain)
+        self.rows = GroupCounts(groups=groups)
         self.users: np.ndarray | None = None
-        self.sums = [GroupSums(bits_of(measure)) for measure in tally.measures]
-        self.counts = [GroupCounts() for _ in tally.measures]
-        self.cells = [GroupCounts(cells.count) for cells in tally.cells]
+        self.sums = [GroupSums(bits_of(measure), groups) for measure in tally.measures]
+        self._missed = [GroupCounts(groups=groups) for _ in tally.measures]
+        self.cells = [GroupCounts(cells.count, groups) for cells in tally.cells]
         self._values = [Codes() for _ in tally.distinct]
         self._pairs = [np.empty((0, 2), dtype=np.int64) for _ in tally.distinct]
 
     def add(self, batch: RowValues, groups: np.ndarray, chosen: np.ndarray, units: Any) -> None:  # noqa: ARG002
-        self.take(groups[chosen], [column[chosen] for column in self.content(batch)])
+        content = self.content(batch)
+        if not chosen.all():
+            groups, content = groups[chosen], [column[chosen] for column in content]
+        self.take(groups, content)
 
     def content(self, batch: RowValues) -> list[np.ndarray]:
         """What a record holds, as whole numbers: of each measure a number and whether it counts, cells, values."""
@@ -119,11 +123,11 @@ class _Plain:
         """Count these records."""
         self.rows.add(groups)
         place = 0
-        for sums, counts in zip(self.sums, self.counts, strict=True):
-            number, known = content[place], content[place + 1].astype(bool)
-            every = bool(known.all())
-            sums.add(groups if every else groups[known], number if every else number[known])
-            counts.add(groups if every else groups[known])
+        for sums, missed in zip(self.sums, self._missed, strict=True):
+            number, known = content[place], content[place + 1].view(bool)
+            sums.add(groups, number)  # a record without a value adds 0
+            if not known.all():
+                missed.add(groups[~known])
             place += 2
         for cells in self.cells:
             cells.add(groups, content[place])
@@ -135,6 +139,10 @@ class _Plain:
     def distinct(self, groups: int) -> list[np.ndarray]:
         """How many different values each group has."""
         return [np.bincount(pairs[:, 0], minlength=groups) for pairs in self._pairs]
+
+    def counts(self, groups: int) -> list[np.ndarray]:
+        """How many records of each group have a value, for each measure."""
+        return [self.rows.totals(groups) - missed.totals(groups) for missed in self._missed]
 
     def finish(self) -> None:
         """All batches were added."""
@@ -150,21 +158,26 @@ class _Limited(_Plain):
         self._ids, self._kept = UserIds(tally.limits.secret), KeptRecords(tally.limits, keys.order)
 
     def add(self, batch: RowValues, groups: np.ndarray, chosen: np.ndarray, units: Any) -> None:
-        users = self._ids.slots(units)
-        places = np.flatnonzero(chosen & (users != NULL))
-        users, groups = users.take(places), groups.take(places)
-        hashes = mixed(self._keys.hashes(self._limits.secret).take(groups) ^ self._ids.hashes.take(users))
+        users = self._ids.slots(units).astype(np.intp)  # what numpy looks places up by
+        chosen &= users != NULL
+        if not chosen.all():
+            places = np.flatnonzero(chosen)
+            users, groups, batch = users.take(places), groups.take(places), batch.at(places)
+        hashes = self._keys.hashes(self._limits.secret).take(groups)
+        hashes ^= self._ids.hashes.take(users)
+        hashes = mixed(hashes) if self._limits.groups is not None else hashes  # their order decides which groups count
         within = self._kept.within(users, hashes)
-        content = self.content(batch.at(places.take(within)))
-        self._kept.add(users.take(within), groups.take(within), hashes.take(within), content)
+        if len(within) < len(users):
+            users, groups, hashes, batch = users.take(within), groups.take(within), hashes.take(within), batch.at(within)
+        self._kept.add(users, groups, hashes, self.content(batch))
 
     def finish(self) -> None:
-        users, groups, content = self._kept.finished()
-        if len(users):
-            self.take(groups, content)
-        pairs = np.sort(users.astype(np.int64) * max(len(self._keys), 1) + groups)
-        pairs = pairs[np.append(True, pairs[1:] != pairs[:-1])] if len(pairs) else pairs
-        self.users = np.bincount(pairs % max(len(self._keys), 1), minlength=len(self._keys))
+        met = GroupCounts(groups=len(self._keys))
+        for users, groups, content in self._kept.finished():
+            self.take(groups.astype(np.int64), content)
+            pairs = np.sort(users.astype(np.int64) * len(self._keys) + groups)
+            met.add(pairs[np.append(True, pairs[1:] != pairs[:-1])] % len(self._keys))
+        self.users = met.totals(len(self._keys))
 
 
 def distinct_values(batch: RowValues, value: Expression) -> np.ndarray | Texts:
@@ -183,8 +196,8 @@ def _ordered(found: _Plain, named: tuple[tuple[object, ...], ...], numbers: np.n
         named,
         found.rows.totals(groups)[numbers],
         None if found.users is None else found.users[numbers],
-        tuple([total[number] for number in numbers] for total in sums),
-        tuple(counts.totals(groups)[numbers] for counts in found.counts),
+        tuple(total[numbers] for total in sums),
+        tuple(counts[numbers] for counts in found.counts(groups)),
         tuple(_by_cell(cells.totals(groups), groups, cells.cells)[numbers] for cells in found.cells),
         tuple(distinct[numbers] for distinct in found.distinct(groups)),
     )
