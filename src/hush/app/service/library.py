@@ -10,8 +10,9 @@ HERE = Path(__file__).parents[1] / "page" / "docs"
 """Where a wheel has the pages."""
 SOURCE = Path(__file__).parents[4] / "docs"
 """Where a checkout has them."""
-PAPER = re.compile(r"[A-Z][\w’'-]+(?:, [A-Z][\w’'-]+)*(?: et al\.)? (?:19|20)\d\d")
-"""Authors and year, as theorems and pages name a paper."""
+CITED = re.compile(r"([A-Z][\w’'-]+(?:, [A-Z][\w’'-]+)*(?: et al\.)? (?:19|20)\d\d)(, (?:Thm|Prop\.|Lemma|Cor\.|Sec\.|eq\.) [\w.()]*\w)?")
+"""Authors and year of a paper, and the place in it, as theorems and pages name them."""
+OVERVIEW = "theory/README.md"
 
 
 @cache
@@ -22,14 +23,16 @@ def pages() -> dict[str, str]:
 
 
 @cache
-def page_about(theorem: str) -> str | None:
-    """The page that says most about the papers of a theorem; None where no page names one of them.
+def page_about(theorem: str) -> dict[str, str] | None:
+    """The page that cites the theorem, and the words to look for there; None where no page names its paper.
 
-    >>> page_about("Poisson sampling: Zhu, Dong, Wang 2022, Prop. 30")
-    'theory/sampling.md'
+    >>> page_about("dominated by N(1/σ, 1) against N(0, 1): Balle, Wang 2018, Thm 8")
+    {'page': 'theory/README.md', 'words': 'Balle, Wang 2018, Thm 8'}
     """
-    papers = PAPER.findall(theorem)
-    theory = {name: text for name, text in pages().items() if name.startswith("theory/") and "README" not in name}
-    said = {name: sum(text.count(paper) for paper in papers) for name, text in theory.items()}
-    best = max(said, key=lambda name: said[name], default=None)
-    return best if best is not None and said[best] else None
+    cited = CITED.findall(theorem)
+    for words in [paper + place for paper, place in cited if place] + [paper for paper, _ in cited]:
+        counts = {name: " ".join(text.split()).count(words) for name, text in pages().items() if "theory/" in name}
+        found = {name: (count, name == OVERVIEW) for name, count in counts.items() if count}
+        if found:
+            return {"page": max(found, key=lambda name: found[name]), "words": words}
+    return None

@@ -23,7 +23,8 @@ SLOWEST = 3.0
 """Seconds on the clock for each second of work: a busy machine is slow, a question that only waits is not answered."""
 START = 60.0
 """Seconds that a process may take to end, or to be made."""
-PRELOADED = ["hush.app.service.menu"]
+PRELOADED = ["hush.app.service.menu", "scipy.stats"]
+"""What every question needs, and what plans take long to load."""
 WAY = "forkserver" if "forkserver" in multiprocessing.get_all_start_methods() else "spawn"
 """A fork of a small process that has loaded all code already is ready in some milliseconds."""
 STALE = "superseded"
