@@ -11,7 +11,7 @@ export const title = "Calculator";
 const EXAMPLES = [
   ["A training run on 60,000 pictures", "gaussian 1.0 | poisson 0.004266666666666667 | repeat 2344"],
   ["Three tables of a survey", "laplace 10; laplace 20; gaussian 8"],
-  ["Reports of 10,000 phones, shuffled", "randomized-response 2 relation=replace | shuffled 10000"],
+  ["Reports of 10,000 phones, shuffled", "kary-response 2 | shuffled 10000"],
   ["Two stages on samples, repeated", "gaussian 2 | poisson 0.05 | repeat 100; laplace 4 | poisson 0.01 | repeat 50"],
 ];
 
@@ -134,15 +134,17 @@ function answered(found, run) {
   ];
   if (found.wide && finite) {
     parts.push(el("p", { class: "notice", text: found.lower > 0
-      ? "The truth lies between the two ends: below the lower one an attack is known, the upper one is proven."
+      ? "The truth lies between the two ends: an attack attains the lower one, the upper one is proven."
       : "An upper bound: no attack is known that comes near it." }));
   }
   if (found.factor) {
     const rest = state.delta > 0 ? `, but for an additional probability of ${plain(state.delta)}` : "";
-    parts.push(el("p", { class: "meaning", text: `One record changes the probability of any outcome by a factor of at most ${found.factor}${rest}.` }));
+    parts.push(el("p", { class: "meaning", text: `One record changes the probability of any outcome by a factor of at most ${large(found.factor)}${rest}.` }));
   }
   return parts;
 }
+
+const large = (factor) => (Number(factor) < 1e6 ? factor : Number(factor).toExponential().replace("e+", "e"));
 
 function facts(found, run) {
   const rows = [["certified", `${found.from} to ${found.to}`], ["neighbours", found.compared]];

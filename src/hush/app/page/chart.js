@@ -58,19 +58,19 @@ function channel(chart, name, narrow) {
   return { field: name, type: "quantitative", scale: { type: "log", domain: [low, high], nice: false }, axis: ticks };
 }
 
-function named(chart, palette) {
+function named(chart, palette, inside) {
   const labels = chart.lines.map((line) => line.label);
   const colour = chart.lines.map((line, place) => (line.stroke === "dotted" ? palette.soft : palette.lines[place % palette.lines.length]));
-  const shared = (range) => ({ field: "label", type: "nominal", scale: { type: "ordinal", domain: labels, range }, legend: null, sort: null });
+  const shared = (range) => ({ field: "label", type: "nominal", scale: { type: "ordinal", domain: labels, range }, legend: inside ? {} : null, sort: null });
   return {
     color: shared(colour),
     strokeDash: shared(chart.lines.map((line) => DASHES[line.stroke] ?? DASHES.solid)),
   };
 }
 
-function specification(chart, palette, width, height) {
+function specification(chart, palette, width, height, inside = false) {
   const [x, y] = [channel(chart, "x", width < NARROW), channel(chart, "y", height < 220)];
-  const styles = named(chart, palette);
+  const styles = named(chart, palette, inside && chart.lines.length > 1);
   const dots = new Set(chart.lines.filter((line) => line.stroke === "dots").map((line) => line.label));
   const lined = chart.points.filter((point) => !dots.has(point.label));
   const layer = [];
@@ -110,13 +110,10 @@ function wrapped(text, width) {
 
 async function forFile(chart) {
   await vega();
-  const made = specification(chart, LIGHT, 720, 470);
+  const made = specification(chart, LIGHT, 720, 470, true);
   made.config.background = "white";
   made.config.padding = 16;
   made.title = { text: chart.title, subtitle: wrapped(chart.subtitle, 100) };
-  for (const one of made.layer) {
-    for (const style of ["color", "strokeDash"]) if (one.encoding[style] && one.mark.type === "line") one.encoding[style] = { ...one.encoding[style], legend: {} };
-  }
   return window.vegaEmbed(document.createElement("div"), made, PLAIN);
 }
 

@@ -10,6 +10,7 @@ import { vocabulary } from "./language.js";
 import * as ledger from "./ledger.js";
 import * as pictures from "./pictures.js";
 import * as planner from "./planner.js";
+import { known as documents } from "./reader.js";
 import { fragment, keep, permanentLink, restore, state } from "./state.js";
 
 const VIEWS = { calculator, pictures, planner, ledger, explain };
@@ -60,13 +61,14 @@ async function draw() {
 
 async function start() {
   const token = restore(location.hash);
-  const known = keepToken(token);
+  const held = keepToken(token);
   history.replaceState(null, "", fragment());
   try {
-    if (!known) throw new Problem("token", "Open the address that hush app printed: it has the token of this start.");
+    if (!held) throw new Problem("token", "Open the address that hush app printed: it has the token of this start.");
     const hello = await slot("hello").ask("hello", {});
     Object.assign(vocabulary, await slot("words").ask("words", {}));
     Object.assign(ledger.book, { given: hello.ledger, write: hello.write });
+    hello.documents.forEach((name) => documents.add(name));
     document.getElementById("about").append(` hush ${hello.version}.`);
   } catch (error) {
     navigation();

@@ -2,6 +2,8 @@
 
 import { button, el } from "./dom.js";
 
+export const known = new Set(); // names of the pages that came along
+
 const INLINE = /`([^`]+)`|\*\*([^*]+)\*\*|\[([^\]]+)\]\(([^)\s]+)\)/g;
 
 function inline(text, from) {
@@ -20,9 +22,8 @@ function inline(text, from) {
 
 function link(text, target, from) {
   const path = target.split("#")[0];
-  if (!path.endsWith(".md") || /^[a-z]+:/i.test(path)) return el("span", { text });
   const name = new URL(path, `http://x/${from}`).pathname.slice(1);
-  return button(text, () => read(name), "link");
+  return known.has(name) ? button(text, () => read(name), "link") : el("span", { text });
 }
 
 const row = (line) => line.replace(/^\||\|$/g, "").split("|").map((cell) => cell.trim());

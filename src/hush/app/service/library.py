@@ -19,7 +19,8 @@ OVERVIEW = "theory/README.md"
 def pages() -> dict[str, str]:
     """The text of every page, by its name such as theory/sampling.md."""
     folder = HERE if HERE.is_dir() else SOURCE
-    return {path.relative_to(folder).as_posix(): path.read_text(encoding="utf-8") for path in folder.rglob("*.md")}
+    found = sorted(folder.glob("theory/*.md"))
+    return {path.relative_to(folder).as_posix(): path.read_text(encoding="utf-8") for path in found}
 
 
 @cache
@@ -31,7 +32,7 @@ def page_about(theorem: str) -> dict[str, str] | None:
     """
     cited = CITED.findall(theorem)
     for words in [paper + place for paper, place in cited if place] + [paper for paper, _ in cited]:
-        counts = {name: " ".join(text.split()).count(words) for name, text in pages().items() if "theory/" in name}
+        counts = {name: " ".join(text.split()).count(words) for name, text in pages().items()}
         found = {name: (count, name == OVERVIEW) for name, count in counts.items() if count}
         if found:
             return {"page": max(found, key=lambda name: found[name]), "words": words}

@@ -29,6 +29,8 @@ BOOK: dict[str, Answerer] = {"book": book_view.book, "price": book_view.price, "
 """What is asked of the book that the server was started with."""
 UPLOADS: dict[str, Answerer] = {"scores": score_upload.scores}
 """What is asked of a file that was dropped onto the page."""
+LONGEST = 1000
+"""Characters of a message: one may quote an expression, and that may be long."""
 ALL = MENU | BOOK | UPLOADS
 
 
@@ -51,4 +53,5 @@ def answered(name: str, given: dict[str, Any]) -> dict[str, Any]:
 
 
 def _error(kind: str, message: str) -> dict[str, Any]:
-    return {"error": {"kind": kind, "message": message}}
+    said = message if len(message) <= LONGEST else f"{message[:LONGEST]} [...]"
+    return {"error": {"kind": kind, "message": said}}

@@ -30,7 +30,7 @@ KINDS = {".html": "text/html", ".css": "text/css", ".js": "text/javascript", ".s
 """Files that are served, and what they are."""
 BUNDLE = "import sys, vl_convert; sys.stdout.buffer.write(vl_convert.javascript_bundle().encode())"
 """Vega, Vega-Lite and Vega-Embed as one script, out of the package that draws on the command line."""
-BOOK_PATIENCE = 15.0
+BOOK_PATIENCE = 10.0
 """Seconds that a book may keep the page waiting, when another process has locked it."""
 LOOK = 0.2
 """Seconds between looks whether somebody still waits for the answer."""

@@ -19,12 +19,12 @@ from hush.app.service.menu import answered
 
 MOST_WAITING = 64
 """Questions that wait for a worker; more are sent away."""
-SLOWEST = 3.0
-"""Seconds on the clock for each second of work: a busy machine is slow, a question that only waits is not answered."""
+SLOWEST, LEAST = 3.0, 60.0
+"""Seconds on the clock for each second of work, and at least: a busy machine is slow, but nothing is waited for forever."""
 START = 60.0
 """Seconds that a process may take to end, or to be made."""
-PRELOADED = ["hush.app.service.menu", "scipy.stats"]
-"""What every question needs, and what plans take long to load."""
+PRELOADED = ["hush.app.service.menu"]
+"""What every question needs."""
 WAY = "forkserver" if "forkserver" in multiprocessing.get_all_start_methods() else "spawn"
 """A fork of a small process that has loaded all code already is ready in some milliseconds."""
 STALE = "superseded"
@@ -41,7 +41,7 @@ class Limits(NamedTuple):
     @property
     def patience(self) -> float:
         """Seconds on the clock."""
-        return SLOWEST * self.seconds
+        return max(LEAST, SLOWEST * self.seconds)
 
 
 def trouble(kind: str, message: str) -> bytes:
