@@ -7,10 +7,11 @@ ALLOCATION := bench/.venv-allocation
 AUDITING := bench/.venv-auditing
 LEARNING := bench/.venv-learning
 RELEASES := bench/.venv-releases
+AXE := .browser
 RUN := --noise 1.0 --rate 0.01 --steps 10000 --delta 1e-5
 
 .DEFAULT_GOAL := help
-.PHONY: help setup demo test pythons audit faults mutants check bench docs clean
+.PHONY: help setup demo test pythons browser audit faults mutants check bench docs clean
 
 help: ## list the targets
 	@awk -F ':.*## ' '/^[a-z]+:.*## / {printf "  %-8s %s\n", $$1, $$2}' $(MAKEFILE_LIST)
@@ -34,6 +35,13 @@ test: setup ## run the tests and doctests on every core
 
 pythons: ## the tests that need no torch, under every Python from 3.11 up that is found
 	OPENBLAS_NUM_THREADS=1 $(PYTHON) tests/pythons.py
+
+# A browser or a file that cannot be had makes the tests say so: skipped by name, or failed where CI is set.
+browser: setup ## the page in a real Chromium: stories from opening to exported code, attacks, accessibility
+	-command -v chromium > /dev/null || { apt-get update -q && apt-get install -y -q chromium; }
+	-$(BIN)/python $(PIP) install --constraint constraints.txt --editable '.[browser]'
+	-test -f $(AXE)/package/axe.min.js || { mkdir -p $(AXE) && cd $(AXE) && npm pack --silent axe-core@4.14.0 && tar -xzf axe-core-4.14.0.tgz; }
+	OPENBLAS_NUM_THREADS=1 $(BIN)/pytest -m browser tests/browser
 
 audit: setup ## the slow tier: every mechanism and release audited, all mutants with what caught each
 	OPENBLAS_NUM_THREADS=1 $(BIN)/pytest -n auto -m slow
@@ -93,5 +101,5 @@ $(eval $(call environment,$(RELEASES),bench/requirements-releases.txt))
 $(eval $(call environment,$(AUDITING),bench/requirements-auditing.txt))
 
 clean: ## remove the environments and every cache
-	rm -rf .venv .venv-* $(BENCH) $(ALLOCATION) $(AUDITING) $(LEARNING) $(RELEASES) dist build site .pytest_cache .ruff_cache .hypothesis .import_linter_cache
+	rm -rf .venv .venv-* $(BENCH) $(ALLOCATION) $(AUDITING) $(LEARNING) $(RELEASES) $(AXE) dist build site .pytest_cache .ruff_cache .hypothesis .import_linter_cache
 	find . -name __pycache__ -type d -prune -exec rm -rf {} +

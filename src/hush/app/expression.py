@@ -6,6 +6,7 @@ is put behind it. Numbers come in the order of the fields, or by name.
 
 from __future__ import annotations
 
+import math
 import re
 from collections.abc import Callable, Iterable
 from dataclasses import dataclass, replace
@@ -41,10 +42,39 @@ def parse(text: str) -> Mechanism:
     >>> str(parse("laplace 2 then laplace scale=2"))
     'Laplace noise of scale 2, 2 times'
     """
+    return made(read(text))
+
+
+def read(text: str) -> list[list[Said]]:
+    """The releases of an expression, each as the words that were said, before anything is made of them."""
     if len(text) > LONGEST:
         raise InvalidParameter("An expression", f"at most {LONGEST} characters", length=len(text))
-    releases = [_release(part, text) for part in re.split(r";|\bthen\b", text)]
-    return releases[0] if len(releases) == 1 else hush.sequence(*releases)
+    return [_release(part, text) for part in re.split(r";|\bthen\b", text)]
+
+
+def made(releases: list[list[Said]]) -> Mechanism:
+    """The mechanism that these words make."""
+    found = [_chained(release) for release in releases]
+    return found[0] if len(found) == 1 else hush.sequence(*found)
+
+
+def as_python(text: str) -> str:
+    """The same mechanism as an expression of Python.
+
+    >>> as_python("gaussian 1.0 | poisson 0.01 | repeat 10000")
+    'hush.Gaussian(noise_multiplier=1.0).on(hush.Poisson(rate=0.01)).repeat(times=10000)'
+    >>> as_python("laplace 2; laplace 1")
+    'hush.sequence(\\n    hush.Laplace(scale=2.0),\\n    hush.Laplace(scale=1.0),\\n)'
+    """
+    lines = []
+    for release in read(text):
+        code = ""
+        for said in release:
+            code = said.python(code)
+        lines.append(code)
+    if len(lines) == 1:
+        return lines[0]
+    return "\n".join(["hush.sequence(", *(f"    {line}," for line in lines), ")"])
 
 
 def words() -> str:
@@ -72,6 +102,10 @@ class Form:
     word: str
     parameters: tuple[Parameter, ...]
     make: Callable[..., Mechanism]
+    code: str
+    """The same in Python: {inner} is what stands before it, {given} what follows its word."""
+    unsaid: tuple[str, ...] = ()
+    """What Python has no name for, as it can have one value only."""
 
     @property
     def usage(self) -> str:
@@ -132,6 +166,26 @@ class Form:
         return InvalidParameter(self.word, f"the form `{self.usage}`", words=" ".join(given))
 
 
+@dataclass(frozen=True)
+class Said:
+    """A form with the values that were given to it."""
+
+    form: Form
+    values: dict[str, object]
+
+    def python(self, inner: str) -> str:
+        """How Python writes it, around what stands before it."""
+        given = [f"{name}={_literal(value)}" for name, value in self.values.items() if name not in self.form.unsaid]
+        return self.form.code.format(inner=inner, given=", ".join(given))
+
+
+def _literal(value: object) -> str:
+    """A value as Python reads it: enumerations of hush by their names, numbers as they are."""
+    if isinstance(value, Enum):
+        return f"hush.{type(value).__name__}.{value.name}"
+    return f'float("{value}")' if isinstance(value, float) and not math.isfinite(value) else repr(value)
+
+
 def _shown(parameter: Parameter) -> str:
     kind, name = parameter.present, parameter.name
     if kind in LISTS:
@@ -151,7 +205,7 @@ def _form(kind: type) -> tuple[Parameter | None, Form] | None:
     lists = [p for p in said if p.present in LISTS]
     if not word_of(kind) or not all(map(_sayable, said)) or len(lists) > 1:
         return None
-    return inner, Form(word_of(kind), said, kind)
+    return inner, Form(word_of(kind), said, kind, f"hush.{kind.__name__}({{given}})")
 
 
 def _is(hint: Any, root: type) -> bool:
@@ -178,7 +232,8 @@ def _atom(kind: type) -> Form | None:
             raise InvalidParameter(form.word, rule, relation=relation.name.lower())
         return made
 
-    return replace(form, parameters=(*form.parameters, Parameter("relation", Relation, required=False)), make=make)
+    given = (*form.parameters, Parameter("relation", Relation, required=False))
+    return replace(form, parameters=given, make=make, unsaid=("relation",))
 
 
 def _pipe(kind: type) -> Form | None:
@@ -187,16 +242,23 @@ def _pipe(kind: type) -> Form | None:
     if form is None:
         return None
     if issubclass(kind, Scheme):
-        return replace(form, make=lambda mechanism, **given: mechanism.on(kind(**given)))
+        code = f"{{inner}}.on({form.code})"
+        return replace(form, make=lambda mechanism, **given: mechanism.on(kind(**given)), code=code)
     if inner is None or not issubclass(kind, Leaf):
         return None
-    return replace(form, make=lambda mechanism, **given: kind(**{inner.name: mechanism}, **given))
+    code = f"hush.{kind.__name__}({inner.name}={{inner}}, {{given}})"
+    return replace(form, make=lambda mechanism, **given: kind(**{inner.name: mechanism}, **given), code=code)
 
 
 VERBS = (
-    Form("repeat", (Parameter("times", int),), Mechanism.repeat),
-    Form("group", (Parameter("size", int),), Mechanism.group),
-    Form("replace", (), lambda mechanism: mechanism.under(Relation.REPLACE)),
+    Form("repeat", (Parameter("times", int),), Mechanism.repeat, "{inner}.repeat({given})"),
+    Form("group", (Parameter("size", int),), Mechanism.group, "{inner}.group({given})"),
+    Form(
+        "replace",
+        (),
+        lambda mechanism: mechanism.under(Relation.REPLACE),
+        "{inner}.under(hush.Relation.REPLACE)",
+    ),
 )
 """What any release may be followed by."""
 
@@ -222,13 +284,21 @@ def _each(forms: Iterable[Form]) -> list[Form]:
 # -- reading -------------------------------------------------------------------------------------------------
 
 
-def _release(text: str, whole: str) -> Mechanism:
+def _release(text: str, whole: str) -> list[Said]:
     first, *others = (part.split() for part in text.split("|"))
     form, rest = _known(first, lambda word: _said(word, _atom, Leaf), atoms, whole)
-    mechanism = form.make(**form.values(rest))
+    found = [Said(form, form.values(rest))]
     for part in others:
         form, rest = _known(part, _pipe_said, pipes, whole)
-        mechanism = form.make(mechanism, **form.values(rest))
+        found.append(Said(form, form.values(rest)))
+    return found
+
+
+def _chained(release: list[Said]) -> Mechanism:
+    first, *others = release
+    mechanism = first.form.make(**first.values)
+    for said in others:
+        mechanism = said.form.make(mechanism, **said.values)
     return mechanism
 
 

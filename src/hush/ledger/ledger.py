@@ -6,10 +6,11 @@ from pathlib import Path
 from typing import Any
 
 from hush.account import RECORD, Account, Charge, Reserved
+from hush.checks import count as whole
 from hush.errors import HushError, InvalidParameter, LedgerError
 from hush.ledger.book_chart import spending_chart
 from hush.ledger.budget import Budget
-from hush.ledger.entries import Kind, read_units, written_units
+from hush.ledger.entries import Entry, Kind, read_units, written_units
 from hush.ledger.export import exported
 from hush.ledger.odometer import Odometer, composed
 from hush.ledger.price import Price, PriceLine, largest_that_fits, mechanism_of
@@ -208,6 +209,11 @@ class Ledger(Account):
         """How much of each budget was spent, over time."""
         standings = self.standings()
         return self._store.read(lambda book: spending_chart(standings, book.entries((Kind.SPEND, Kind.HAND))))
+
+    def last_entries(self, count: int) -> list[Entry]:
+        """The newest entries, the last one first."""
+        most = whole("Ledger.last_entries", 1, count=count)
+        return self._store.read(lambda book: book.newest(most))
 
     def export(self, path: str | Path) -> Path:
         """Write all budgets and entries to a file: .json, or .csv for the entries alone."""

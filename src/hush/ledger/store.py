@@ -164,6 +164,11 @@ class Transaction:
             for row in rows:
                 yield Entry(*row)
 
+    def newest(self, count: int) -> list[Entry]:
+        """The last entries, the newest first."""
+        chosen = sa.select(ENTRIES).order_by(ENTRIES.c.number.desc()).limit(count)
+        return [Entry(*row) for row in self._connection.execute(chosen)]
+
     def mechanisms(self, names: tuple[str, ...]) -> list[tuple[str, int]]:
         """The mechanisms that were charged to budgets, each with how often it was."""
         counted = sa.select(ENTRIES.c.mechanism, sa.func.count()).where(

@@ -14,6 +14,7 @@ COMMANDS = {
     "release": "one noisy statistic of a file, or a table by group, on all records or on a secret sample",
     "ledger": "a budget book: what was spent of a dataset, what is left, and what every release cost",
     "audit": "evidence against a claim: attacks on scores, on hush itself, and on data made on the spot",
+    "app": "a page in the browser: calculator, pictures, planner, budget book, explanations; on this machine alone",
     "chart": "a picture of one or more mechanisms",
     "figures": "the pictures of the documentation",
     "words": "every word that an expression may have",

@@ -122,7 +122,7 @@ def _model(arguments: Namespace) -> object:
         raise InvalidParameter("hush plan", "--model or --public-pilot, not both", model=arguments.model)
     if arguments.public_pilot:
         return _pilot(arguments.public_pilot)
-    return _named(arguments.model, arguments.bounds) if arguments.model else None
+    return named_model(arguments.model, arguments.bounds) if arguments.model else None
 
 
 def _pilot(file: str) -> hush.PublicPilot:
@@ -134,7 +134,7 @@ def _pilot(file: str) -> hush.PublicPilot:
         raise InvalidParameter("hush plan", "a file of numbers, one per line", public_pilot=file) from reason
 
 
-def _named(text: str, bounds: tuple[float, float]) -> object:
+def named_model(text: str, bounds: tuple[float, float]) -> object:
     """A model in words: `lognormal 5 0.5`."""
     from scipy import stats
 
