@@ -15,7 +15,7 @@ from hush.learning.model_state.undo import Restored
 from hush.learning.per_example.batch import Loss, row_losses, rows, size_of, tensors, unreduced
 from hush.learning.per_example.batch_sizes import LARGEST, check_sizes
 from hush.learning.per_example.clipping import Clipping, Flat, checked_norm
-from hush.learning.per_example.layer_gradients import LayerGradient
+from hush.learning.per_example.layers.layer_gradients import LayerGradient
 from hush.learning.per_example.probe import ROWS, probe_of
 from hush.learning.per_example.units import Keys, grouped, joint, trainable
 from hush.learning.per_example.watch import INFERENCE, LOW_PRECISION, Pass

@@ -14,8 +14,8 @@ from torch.overrides import TorchFunctionMode
 from hush.errors import HushError, InvalidParameter, NotCovered
 from hush.learning.model_state.memory import Memory, difference, memory
 from hush.learning.per_example.batch import Draw, Loss, random_like, row_losses, rows, unreduced
-from hush.learning.per_example.layer_gradients import LayerGradient
-from hush.learning.per_example.recurrent import unrolled
+from hush.learning.per_example.layers.layer_gradients import LayerGradient
+from hush.learning.per_example.layers.recurrent import unrolled
 from hush.learning.per_example.units import Axes, Keys, Unit, grouped, hosts_of, joint, trainable, units_of
 from hush.learning.per_example.watch import Pass
 from hush.learning.torch_private import is_version, tree_leaves, version_of

@@ -10,7 +10,7 @@ from torch import Tensor, nn
 
 from hush.errors import NotCovered
 from hush.learning.per_example.batch import rows, tensors
-from hush.learning.per_example.layer_gradients import LayerGradient
+from hush.learning.per_example.layers.layer_gradients import LayerGradient
 from hush.learning.per_example.probe import ROWS, Probe
 from hush.learning.per_example.units import Axes, Keys, Unit, trainable, units_of, unrolled_units_of, whole_model
 from hush.learning.per_example.watch import Pass
