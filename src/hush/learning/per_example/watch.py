@@ -18,7 +18,8 @@ from hush.learning.per_example.units import Axes, Unit, hosts_of
 from hush.learning.torch_private import edge_of, gradients_at, is_version, tree_leaves, version_of
 
 LOW_PRECISION = (
-    "mixed precision (autocast): how a row rounds may depend on the others, by more than is charged. Nearest: float32"
+    "autocast around or in a model: how a row rounds may then depend on the others, by more than is charged. Nearest: "
+    "PrivateGradient(..., autocast=torch.bfloat16), which takes care of it"
 )
 INFERENCE = "torch.inference_mode: there are no gradients of what is made in it"
 SHARED, LONE = -1, -2
