@@ -347,7 +347,7 @@ def tied_weights_apart(patch: Patch) -> None:
     from hush.learning.per_example import clipped_sum, ways
 
     patch.setattr(clipped_sum, "grouped", lambda units: [[unit] for unit in units])
-    patch.setattr(ways, "has_norms_and_sums", lambda probe, parts, alone: True)
+    patch.setattr(ways, "differs", lambda probe, parts, alone: None)
 
 
 def norm_of_each_layer(patch: Patch) -> None:

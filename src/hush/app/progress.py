@@ -74,7 +74,7 @@ def each(names: Sequence[str]) -> Iterator[str]:
 
 @contextmanager
 def training_bar(plan: TrainPlan, console: Any = None) -> Iterator[Callable[[Any], None]]:
-    """Inside the block, a function for `on_step` of hush.learning.fit: the bar shows epsilon and the public loss.
+    """Inside the block, a function for `on_step` of hush.learning.fit: epsilon, the public loss, and the way.
 
     >>> import hush
     >>> plan = hush.train_plan(examples=100, batch_size=10, epochs=1, noise_multiplier=2.0, delta=1e-3)
@@ -87,6 +87,7 @@ def training_bar(plan: TrainPlan, console: Any = None) -> Iterator[Callable[[Any
 
         def on_step(progress: Any) -> None:
             loss = "" if progress.loss is None else f"  public loss {progress.loss:.4g}"
-            show(progress.step, words=words + loss)
+            metrics = "".join(f"  {name} {value:.4g}" for name, value in progress.metrics.items())
+            show(progress.step, words=f"{words}{loss}{metrics}\n{progress.way}")
 
         yield on_step

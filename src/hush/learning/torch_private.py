@@ -23,6 +23,7 @@ except ImportError:
 _engine: Any = getattr(torch.autograd.graph, "_engine_run_backward", None)
 _writes: Any = attrgetter("_version") if hasattr(Tensor, "_version") else None
 _base: Any = attrgetter("_base") if hasattr(Tensor, "_base") else None
+_normalised: Any = getattr(nn.utils.parametrizations, "_WeightNorm", None)
 _COMPILERS = "torch._"
 _BINDINGS = "torch._C"
 _COMPILERS_MARK, _COMPILERS_MARKS = "_dynamo_static_input_type", ("guarded", "unguarded")
@@ -97,6 +98,15 @@ def is_version(values: Tensor, version: object) -> bool:
         return False
     equal = (values == version) | ((values != values) & (version != version))  # NaN is not equal to itself
     return bool(equal.all())
+
+
+# Weights that are computed.
+
+
+def is_weight_norm(made_by: nn.Module) -> bool:
+    """Whether a list of parametrizations is torch's weight normalisation alone, of each line of a weight."""
+    steps = list(made_by.children())
+    return len(steps) == 1 and type(steps[0]) is _normalised and getattr(steps[0], "dim", None) == 0
 
 
 # What modules, tensors and compilers keep.

@@ -13,7 +13,7 @@ from torch.nn.utils.rnn import pack_padded_sequence
 from hush.errors import NotCovered
 from hush.learning.per_example.clipped_sum import CheckedModel, clipped_gradient
 from hush.learning.per_example.clipping import Flat
-from hush.learning.per_example.recurrent import Unrolled
+from hush.learning.per_example.layers.recurrent import Unrolled
 from tests.learning.models import clipped_alone, each
 
 COUNT, STEPS, WIDTH, NORM = 6, 4, 5, 0.3

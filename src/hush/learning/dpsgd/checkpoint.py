@@ -16,6 +16,7 @@ import torch
 from torch import Tensor, nn
 
 from hush.errors import InvalidParameter, NotInstalled
+from hush.learning.dpsgd.followers import Followers
 from hush.questions.planning.train_plan import TrainPlan, train_plan_from_json
 
 FilePath: TypeAlias = str | PathLike[str]
@@ -31,25 +32,30 @@ class Checkpoint:
     optimizer: torch.optim.Optimizer
     plan: TrainPlan
     max_norm: float
+    followers: Followers = Followers()
 
     def check(self, path: FilePath) -> None:
         """Find out before the training what would keep it from being saved."""
         _safetensors()
         if not Path(path).parent.is_dir():
             raise InvalidParameter("save_to", "a file in a directory that exists", save_to=str(path))
-        self._json({"groups": self.optimizer.state_dict()["param_groups"]})
+        self._json(
+            {"groups": self.optimizer.state_dict()["param_groups"], "scheduler": self.followers.state()["scheduler"]}
+        )
 
     @staticmethod
     def _json(header: dict[str, Any]) -> str:
         try:
             return json.dumps(header)
         except TypeError as error:
-            rule = "an optimizer whose settings and state are numbers and tensors (a learning rate is a number)"
+            rule = "an optimizer and a scheduler whose settings are numbers and tensors (a learning rate is a number)"
             raise InvalidParameter("save_to", rule, reason=str(error)) from None
 
     def save(self, path: FilePath, step: int, *, private: bool, agreed: Callable[[], object] | None = None) -> None:
         """Write the file as a whole or not at all; `agreed` is called before it takes its place, and may refuse."""
         tensors = {f"model.{name}": value for name, value in self.model.state_dict().items()}
+        followers = self.followers.state()
+        tensors |= {f"average.{name}": value for name, value in followers["average"].items()}
         state = self.optimizer.state_dict()
         numbers: dict[str, Any] = {}
         for key, values in state["state"].items():
@@ -57,13 +63,14 @@ class Checkpoint:
                 place = f"optimizer.{key}.{name}"
                 (tensors if isinstance(value, Tensor) else numbers)[place] = value
         header = {
-            "version": 1,
+            "version": 2,
             "step": self.plan.checked_start(step),
             "max_norm": self.max_norm,
             "private": private,
             "plan": json.loads(self.plan.to_json()),
             "numbers": numbers,
             "groups": state["param_groups"],
+            "scheduler": followers["scheduler"],
         }
         target, module = Path(path), _safetensors()
         whole = {name: value.detach().clone().contiguous() for name, value in tensors.items()}
@@ -77,14 +84,15 @@ class Checkpoint:
             raise
         os.replace(temporary, target)
 
-    def state(self) -> tuple[Any, Any]:
-        """A copy of model and optimizer, in memory."""
-        return copy.deepcopy((self.model.state_dict(), self.optimizer.state_dict()))
+    def state(self) -> tuple[Any, Any, Any]:
+        """A copy of model, optimizer and what follows it, in memory."""
+        return copy.deepcopy((self.model.state_dict(), self.optimizer.state_dict(), self.followers.state()))
 
-    def restore(self, state: tuple[Any, Any]) -> None:
-        """Put model and optimizer back, and forget the gradients."""
+    def restore(self, state: tuple[Any, Any, Any]) -> None:
+        """Put model, optimizer and what follows it back, and forget the gradients."""
         self.model.load_state_dict(state[0])
         self.optimizer.load_state_dict(state[1])
+        self.followers.load(state[2])
         self.model.zero_grad()
 
     def load(self, path: FilePath) -> tuple[int, bool]:
@@ -104,8 +112,12 @@ class Checkpoint:
                     state.setdefault(int(key), {})[name] = value
             self.model.load_state_dict(model)
             self.optimizer.load_state_dict({"state": state, "param_groups": header["groups"]})
+            average = {name.removeprefix("average."): v for name, v in tensors.items() if name.startswith("average.")}
+            self.followers.load({"scheduler": header["scheduler"], "average": average})
         except (RuntimeError, ValueError, KeyError, TypeError) as error:
-            raise InvalidParameter("resume_from", "a checkpoint of this model and optimizer", path=str(path)) from error
+            raise InvalidParameter(
+                "resume_from", "a checkpoint of this model, optimizer, scheduler and ema", path=str(path)
+            ) from error
         return step, header["private"] is True
 
 
@@ -128,7 +140,7 @@ def _read(path: FilePath) -> tuple[dict[str, Any], dict[str, Tensor]]:
             tensors = {name: file.get_tensor(name) for name in file.keys()}
     except (SafetensorError, KeyError, ValueError, OSError, RecursionError) as error:
         raise InvalidParameter("resume_from", rule, path=str(path)) from error
-    fields = {"version", "step", "max_norm", "private", "plan", "numbers", "groups"}
-    if not isinstance(header, dict) or set(header) != fields or header["version"] != 1:
+    fields = {"version", "step", "max_norm", "private", "plan", "numbers", "groups", "scheduler"}
+    if not isinstance(header, dict) or set(header) != fields or header["version"] != 2:
         raise InvalidParameter("resume_from", rule, path=str(path))
     return header, tensors

@@ -2,23 +2,26 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any
 
 import torch
 from torch import nn
+from torch.optim.lr_scheduler import LRScheduler
 
 from hush.account import Account
 from hush.checks import count
 from hush.curves.bound import Bound
-from hush.errors import HushError, InvalidParameter
+from hush.errors import InvalidParameter
 from hush.learning.dpsgd.checkpoint import Checkpoint, FilePath
-from hush.learning.dpsgd.data import TrainingData
+from hush.learning.dpsgd.data import Collate, TrainingData
+from hush.learning.dpsgd.evaluation import Evaluation, Metric
+from hush.learning.dpsgd.followers import Followers
 from hush.learning.dpsgd.gradient_noise import GradientNoise
 from hush.learning.dpsgd.private_gradient import PrivateGradient, checked_plan
 from hush.learning.dpsgd.training_payment import SavedRun
-from hush.learning.per_example.batch import Loss, row_losses, size_of, unreduced
+from hush.learning.per_example.batch import Augment, Loss
 from hush.learning.per_example.clipping import Clipping
 from hush.mechanisms.mechanism import Mechanism
 from hush.questions.planning.train_plan import TrainPlan
@@ -35,6 +38,10 @@ class Progress:
     """Of the whole plan: stopping early because of what was seen does not lower it."""
     delta: float
     loss: float | None
+    metrics: Mapping[str, float] = field(default_factory=dict)
+    """On the public rows."""
+    way: str = ""
+    """How the gradients of single examples are found."""
 
 
 @dataclass(frozen=True)
@@ -46,6 +53,8 @@ class Trained:
     steps: int
     private: bool
     """False if noise or samples could be replayed: FastNoise, a seeded source."""
+    average: nn.Module | None = field(default=None, repr=False)
+    """The model with the moving average of the weights, where `ema` asked for it."""
 
     @property
     def mechanism(self) -> Mechanism:
@@ -63,6 +72,10 @@ class Trained:
         return text if self.private else f"NOT PRIVATE, noise or samples can be predicted; if they could not: {text}"
 
 
+OnStep = Callable[[Progress], object]
+"""Called after a step with what may be shown of it."""
+
+
 def fit(
     model: nn.Module,
     data: TrainingData,
@@ -74,8 +87,16 @@ def fit(
     clipping: Clipping | None = None,
     noise: GradientNoise | None = None,
     source: Source | None = None,
-    public: Sequence[Any] | None = None,
-    on_step: Callable[[Progress], object] | None = None,
+    collate_fn: Collate | None = None,
+    workers: int = 0,
+    augment: Augment | None = None,
+    views: int = 1,
+    autocast: torch.dtype | None = None,
+    scheduler: LRScheduler | None = None,
+    ema: float | None = None,
+    public: Sequence[Any] | Mapping[str, Any] | None = None,
+    metrics: Mapping[str, Metric] | None = None,
+    on_step: OnStep | Sequence[OnStep] | None = None,
     save_to: FilePath | None = None,
     save_every: int | None = None,
     resume_from: FilePath | None = None,
@@ -84,7 +105,10 @@ def fit(
     """Train a model by a plan: the batches that are drawn are those that are accounted for.
 
     `optimizer` is any torch optimizer of the model's parameters (SGD at rate 0.1 with momentum if none is given).
-    `public` is a batch of PUBLIC rows; its loss is shown to `on_step`, the training loss never is: it is not private.
+    `data` is read by `collate_fn` and `workers`, and `augment`, `views` and `autocast` are those of `PrivateGradient`.
+    A `scheduler` of the optimizer is stepped after each step; `ema` keeps a moving average of the weights.
+    `public` is a batch of PUBLIC rows. Its loss and its `metrics`, functions of the output and the targets, are shown
+    to `on_step`, one function or several; the training loss never is: it is not private.
     Checkpoints go to `save_to` every `save_every` steps (by default at the end); `resume_from` continues one.
     A `ledger` pays for the whole plan before the first step, as one charge. An account with a key may go on from the
     last checkpoint that it knows of, and is not charged again. What a run shows must be in a checkpoint then: with
@@ -99,32 +123,49 @@ def fit(
     """
     plan = checked_plan(plan)
     every = _checked_interval(save_every, save_to, plan)
-    gradient = PrivateGradient(model, loss, plan, max_norm=max_norm, clipping=clipping, noise=noise)
+    gradient = PrivateGradient(
+        model,
+        loss,
+        plan,
+        max_norm=max_norm,
+        clipping=clipping,
+        noise=noise,
+        augment=augment,
+        views=views,
+        autocast=autocast,
+    )
     optimizer = _checked_optimizer(optimizer, model)
-    checkpoint = Checkpoint(model, optimizer, plan, gradient.max_norm)
+    followers = Followers.of(model, optimizer, scheduler, ema)
+    evaluation = Evaluation(loss, public, metrics or {})
+    checkpoint = Checkpoint(model, optimizer, plan, gradient.max_norm, followers)
     if save_to is not None:
         checkpoint.check(save_to)
     private = gradient.noise.private and (source is None or source.private)
     if resume_from is not None:
         gradient.steps, was_private = checkpoint.load(resume_from)
         private = private and was_private
-    _public_loss(model, loss, public)  # what fails fails before anything is drawn
+    evaluation.of(model)  # what fails fails before anything is drawn
     optimizer.zero_grad()  # what others left there, for parameters that are not trained, has no noise
     if ledger is not None:
-        gradient.checked_rows(data)  # what is wrong with them costs nothing
+        gradient.checked_rows(data, collate_fn, workers)  # what is wrong with them costs nothing
     run = SavedRun.begun(checkpoint, save_to, every, private, gradient, ledger=ledger, resumed=resume_from is not None)
     try:
-        for batch in gradient.batches(data, source):
+        for batch in gradient.batches(data, source, collate_fn=collate_fn, workers=workers):
             gradient(batch)
             optimizer.step()
+            followers.after(model)
             if run.after(gradient.steps) and on_step is not None:
-                shown = _public_loss(model, loss, public)
-                on_step(Progress(gradient.steps, plan.steps, plan.epsilon, plan.delta, shown))
+                shown = Progress(
+                    gradient.steps, plan.steps, plan.epsilon, plan.delta, *evaluation.of(model), str(gradient.way)
+                )
+                for show in [on_step] if callable(on_step) else on_step:
+                    show(shown)
         run.finished(gradient.steps)
     except BaseException:
         run.undone()
         raise
-    return Trained(model, plan, gradient.steps, private)
+    average = None if followers.average is None else followers.average.module
+    return Trained(model, plan, gradient.steps, private, average)
 
 
 def _checked_interval(save_every: int | None, save_to: FilePath | None, plan: TrainPlan) -> int | None:
@@ -134,19 +175,6 @@ def _checked_interval(save_every: int | None, save_to: FilePath | None, plan: Tr
         rule = "save_to with save_every" + (f", a multiple of {plan.epoch_steps}" if plan.epoch_steps > 1 else "")
         raise InvalidParameter("fit", rule, save_every=every)
     return every
-
-
-def _public_loss(model: nn.Module, loss: Loss, public: Sequence[Any] | None) -> float | None:
-    if public is None:
-        return None
-    with torch.no_grad():
-        try:
-            return float(row_losses(model, unreduced(loss), public, size_of(public)).mean())
-        except HushError:
-            raise
-        except Exception as error:
-            reason = type(error).__name__
-            raise InvalidParameter("public", "rows that model and loss take, as in data", reason=reason) from error
 
 
 def _checked_optimizer(given: torch.optim.Optimizer | None, model: nn.Module) -> torch.optim.Optimizer:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import warnings
 from collections.abc import Iterator
 from dataclasses import dataclass, field
 from typing import Any
@@ -11,13 +12,17 @@ from torch import Tensor, nn
 
 from hush.errors import HushError, InvalidParameter, NotCovered
 from hush.learning.boundary import WITHHELD
-from hush.learning.dpsgd.data import TrainingData, TrainingRows
+from hush.learning.dpsgd.data import Collate, TrainingData, TrainingRows
 from hush.learning.dpsgd.gradient_noise import GradientNoise, SecureNoise
-from hush.learning.per_example.batch import Loss
+from hush.learning.per_example.batch import Augment, Loss, averaged_over_views
 from hush.learning.per_example.clipped_sum import CheckedModel
 from hush.learning.per_example.clipping import Clipping, Flat, checked_norm
+from hush.learning.per_example.low_precision import checked_precision
+from hush.learning.per_example.ways import Way
 from hush.questions.planning.train_plan import TrainPlan
 from hush.randomness.source import Source
+
+SLOW = "This model runs row by row, which takes many times as long as plain SGD. Its gradients are right. The way:"
 
 
 @dataclass(eq=False)
@@ -34,6 +39,8 @@ class PrivateGradient:
 
     `batches` draws as the plan says. Calling the object with a drawn batch, once each, puts the noised and averaged
     gradient into `.grad` of the parameters, where any torch optimizer finds it. Any other batch is refused.
+    `augment` makes a random view of one example's inputs; the gradient of the example is then the mean over so many
+    `views`, clipped after it (De et al. 2022). `autocast=torch.bfloat16` computes layers in bfloat16, forth and back.
 
     >>> import hush
     >>> plan = hush.train_plan(examples=100, batch_size=20, epochs=1, epsilon=3.0, delta=1e-3)
@@ -56,8 +63,13 @@ class PrivateGradient:
         max_norm: float,
         clipping: Clipping | None = None,
         noise: GradientNoise | None = None,
+        augment: Augment | None = None,
+        views: int = 1,
+        autocast: torch.dtype | None = None,
     ) -> None:
-        self.model, self.loss, self.plan = model, loss, checked_plan(plan)
+        self.model, self.plan = model, checked_plan(plan)
+        self.loss = averaged_over_views(loss, augment, views)
+        self.autocast = checked_precision(autocast)
         self.max_norm = checked_norm("PrivateGradient", max_norm)
         self.share = 1 / self.plan.expected_batch  # the gradient is divided by the planned number of examples
         self.clipping, self.noise = clipping or Flat(), noise or SecureNoise()
@@ -68,25 +80,42 @@ class PrivateGradient:
         self._run: object = None
         self.device = _one_device(model)
 
-    def batches(self, data: TrainingData, source: Source | None = None) -> Iterator[DrawnBatch]:
+    @property
+    def way(self) -> Way | None:
+        """How the gradients of single examples are found; its `explain()` says why no faster way is.
+
+        None until the model was checked, which is when the first batch is drawn.
+        """
+        return None if self._checked is None else self._checked.way
+
+    def batches(
+        self,
+        data: TrainingData,
+        source: Source | None = None,
+        *,
+        collate_fn: Collate | None = None,
+        workers: int = 0,
+    ) -> Iterator[DrawnBatch]:
         """The batches of all steps that are left, each drawn when it is asked for; one that is not used is a step too.
 
-        data: (inputs, targets, ...) as tensors with examples in front, or a torch Dataset with a length. The model is
-        checked on random rows of these shapes before any row is drawn.
+        data: (inputs, targets, ...) or a mapping of names, as tensors with examples in front; or rows: a torch Dataset
+        with a length, a list, or a DataLoader without a sampler of its own. `collate_fn` makes a batch of one row, and
+        `workers` processes read rows a few steps ahead. The model is checked on random rows of these shapes before any
+        row is drawn.
         """
-        rows = self.checked_rows(data)
+        rows = self.checked_rows(data, collate_fn, workers)
         run = self._run = object()
-        for places in self.plan.batches(len(rows), source, start=self.steps):
+        for examples in rows.each(self.plan.batches(len(rows), source, start=self.steps)):
             if run is not self._run:
                 rule = "one run of batches at a time: another one began, and the plan accounts for one"
                 raise InvalidParameter("PrivateGradient.batches", rule, step=self.steps)
-            drawn = self._drawn = DrawnBatch(self.steps, rows.at(torch.as_tensor(places)))
+            drawn = self._drawn = DrawnBatch(self.steps, examples)
             yield drawn
             self.steps = max(self.steps, drawn.step + 1)
 
-    def checked_rows(self, data: TrainingData) -> TrainingRows:
+    def checked_rows(self, data: TrainingData, collate_fn: Collate | None = None, workers: int = 0) -> TrainingRows:
         """The rows, if model and plan can be used with them: found out before any row is drawn."""
-        rows = TrainingRows.of(data, self.device)
+        rows = TrainingRows.of(data, self.device, collate_fn, workers)
         self.plan.checked_population(len(rows))
         self._ready(rows.none)
         return rows
@@ -134,7 +163,9 @@ class PrivateGradient:
         states = [_state(module) for module in self.model.modules()]
         if self._checked is None or states != self._states:
             self._states = states
-            self._checked = CheckedModel.of(self.model, self.loss, batch, self.plan.expected_batch)
+            self._checked = CheckedModel.of(self.model, self.loss, batch, self.plan.expected_batch, self.autocast)
+            if self._checked.slow:
+                warnings.warn(f"{SLOW}\n{self._checked.way.explain()}", stacklevel=3)
         return self._checked
 
 

@@ -27,7 +27,7 @@ class SavedRun:
     every: int | None
     private: bool
     reserved: Reserved | None
-    _known: tuple[Any, Any] | None = field(default=None, repr=False)
+    _known: tuple[Any, Any, Any] | None = field(default=None, repr=False)
     """Model and optimizer at the last step that the book knows of, where later ones may be drawn again."""
 
     @classmethod

@@ -4,18 +4,28 @@ from __future__ import annotations
 
 import inspect
 from collections.abc import Callable, Mapping
+from dataclasses import dataclass, replace
 from functools import lru_cache
 from typing import Any
 
 import torch
 from torch import Tensor, nn
 
+from hush.checks import count as whole
 from hush.errors import InvalidParameter
 from hush.learning.torch_private import tree_leaves, tree_map
 
 Loss = Callable[..., Tensor]
 Draw = Callable[..., Tensor]
 """torch.randn or torch.rand."""
+Augment = Callable[[Any], Any]
+"""From the inputs of one example to a random view of them."""
+LABELS = "labels"
+"""The entry of a mapping that no model gets: HuggingFace's would average a loss of its own over the batch."""
+OWN_LOSS = (
+    ", not the model's own average out.loss. Write: "
+    "loss=lambda out, row: F.cross_entropy(out.logits, row['labels'], reduction='none')"
+)
 
 
 def tensors(batch: Any) -> list[Tensor]:
@@ -28,8 +38,8 @@ def size_of(batch: Any) -> int:
     leaves = batch if type(batch) is tuple and all([isinstance(leaf, Tensor) for leaf in batch]) else tensors(batch)
     sizes = {leaf.shape[0] if leaf.dim() else None for leaf in leaves}
     size = next(iter(sizes), None)
-    if not isinstance(batch, tuple | list) or len(sizes) != 1 or size is None:
-        rule = "a tuple (inputs, targets, ...) of tensors, all of one length, with one row per example"
+    if not isinstance(batch, tuple | list | dict) or len(sizes) != 1 or size is None:
+        rule = "a tuple (inputs, targets, ...) or a mapping of tensors by name, all of one length, with one row per example"
         raise InvalidParameter("A batch", rule, batch=type(batch).__name__)
     return size
 
@@ -45,28 +55,106 @@ def picked(batch: Any, places: Tensor) -> Any:
 
 
 def row_losses(model: nn.Module, loss: Loss, batch: Any, count: int) -> Tensor:
-    """One loss per example, by an `unreduced` loss; one with more axes (a token, a pixel) is averaged over them."""
-    first, *others = batch
-    if isinstance(first, Tensor):
-        output = model(first)
-    elif isinstance(first, Mapping):
-        output = model(**first)
-    elif isinstance(first, tuple | list):
-        output = model(*first)
-    else:
-        output = model(first)
-    values = loss(output, *others)
+    """One loss per example, by an `unreduced` loss; one with more axes (a token, a pixel) is averaged over them.
+
+    A batch is (inputs, targets, ...), for model(inputs) and loss(output, targets, ...); or a mapping of names, for
+    loss(output, batch), from which the model gets what its forward names.
+    """
+    if isinstance(loss, AveragedViews):
+        seen = row_losses(model, loss.loss, loss.spread(batch), count * loss.views)
+        return seen.view(count, loss.views).mean(1)  # before the gradient of the example is clipped
+    output = outputs(model, batch)
+    values = loss(output, batch) if isinstance(batch, dict) else loss(output, *batch[1:])
     if not isinstance(values, Tensor) or values.dim() == 0 or values.shape[0] != count:
-        raise InvalidParameter(
-            "loss",
-            "one value per example (reduction='none')",
-            shape=tuple(values.shape) if isinstance(values, Tensor) else type(values).__name__,
-        )
+        shape = tuple(values.shape) if isinstance(values, Tensor) else type(values).__name__
+        rule = "one value per example (reduction='none')" + (OWN_LOSS if hasattr(output, "logits") else "")
+        raise InvalidParameter("loss", rule, shape=shape)
     return values if values.dim() == 1 else values.flatten(1).mean(1)
+
+
+def outputs(model: nn.Module, batch: Any) -> Any:
+    """What the model makes of a batch."""
+    if isinstance(batch, dict):
+        return model(**_inputs(model, batch))
+    first = batch[0]
+    if isinstance(first, Mapping):
+        return model(**first)
+    return model(*first) if isinstance(first, tuple | list) else model(first)
+
+
+def _inputs(model: nn.Module, batch: dict[str, Any]) -> dict[str, Any]:
+    """The entries that the model's forward names, but for its labels; all others if it names none."""
+    named = _names(type(model))
+    found = {name: value for name, value in batch.items() if name != LABELS and (not named or name in named)}
+    if not found:
+        rule = "a mapping with the names that the model's forward takes"
+        raise InvalidParameter("data", rule, forward=", ".join(sorted(named)))
+    return found
+
+
+@lru_cache(maxsize=64)
+def _names(kind: type[nn.Module]) -> frozenset[str]:
+    """The arguments of a forward that have names."""
+    starred = inspect.Parameter.VAR_POSITIONAL, inspect.Parameter.VAR_KEYWORD
+    fields = list(inspect.signature(kind.forward).parameters.items())[1:]
+    return frozenset(name for name, field in fields if field.kind not in starred)
+
+
+@dataclass(frozen=True, eq=False)
+class AveragedViews:
+    """The loss of an example as the mean over several random views of it, such as cropped pictures (De et al. 2022).
+
+    augment: from the inputs of one example to a view of them, of the same shape. It is called for one example alone:
+    examples cannot meet in it.
+    """
+
+    loss: Loss
+    augment: Augment
+    views: int
+
+    def __call__(self, *arguments: Any) -> Tensor:
+        return self.loss(*arguments)
+
+    def spread(self, batch: Any) -> Any:
+        """Every example several times in a row, each a view of its own."""
+        many = tree_map(lambda v: v.repeat_interleave(self.views, 0) if isinstance(v, Tensor) else v, batch)
+        if isinstance(many, dict):
+            return self._seen(many)
+        return (self._seen(many[0]), *many[1:])
+
+    def _seen(self, inputs: Any) -> Any:
+        count = len(tensors(inputs)[0])
+        if not count:
+            return inputs
+        views = [self.augment(tree_map(lambda v: v[k] if isinstance(v, Tensor) else v, inputs)) for k in range(count)]
+        return tree_map(lambda *parts: torch.stack(parts) if isinstance(parts[0], Tensor) else parts[0], *views)
+
+    def still(self) -> AveragedViews:
+        """The same with views that are the example itself: so that two passes can be compared."""
+        return replace(self, augment=_itself)
+
+
+def averaged_over_views(loss: Loss, augment: Augment | None, views: int) -> Loss:
+    """The loss, or its mean over random views where these are asked for."""
+    views = whole("augment", 1, views=views)
+    if augment is None:
+        if views > 1:
+            raise InvalidParameter("views", "augment=, which makes the views", views=views)
+        return loss
+    if not callable(augment):
+        rule = "a function from the inputs of one example to a view of them"
+        raise InvalidParameter("augment", rule, augment=type(augment).__name__)
+    return AveragedViews(loss, augment, views)
+
+
+def _itself(inputs: Any) -> Any:
+    return inputs
 
 
 def unreduced(loss: Loss) -> Loss:
     """The loss with one value per example, where torch's own `reduction` would average it."""
+    if isinstance(loss, AveragedViews):
+        return replace(loss, loss=unreduced(loss.loss))
     if not callable(loss):
         raise InvalidParameter("loss", "a function loss(output, targets, ...)", loss=type(loss).__name__)
     if isinstance(loss, nn.Module):

@@ -15,11 +15,12 @@ from hush.learning.model_state.undo import Restored
 from hush.learning.per_example.batch import Loss, row_losses, rows, size_of, tensors, unreduced
 from hush.learning.per_example.batch_sizes import LARGEST, check_sizes
 from hush.learning.per_example.clipping import Clipping, Flat, checked_norm
-from hush.learning.per_example.layer_gradients import LayerGradient
+from hush.learning.per_example.layers.layer_gradients import LayerGradient
+from hush.learning.per_example.low_precision import casting, filled, rows_per_pass
 from hush.learning.per_example.probe import ROWS, probe_of
 from hush.learning.per_example.units import Keys, grouped, joint, trainable
 from hush.learning.per_example.watch import INFERENCE, LOW_PRECISION, Pass
-from hush.learning.per_example.ways import exact_way
+from hush.learning.per_example.ways import Way, exact_way
 from hush.learning.torch_private import tree_map
 
 CACHE = 10 * 2**20
@@ -51,13 +52,18 @@ def clipped_gradient(
 class CheckedModel:
     """A model whose examples were found to be apart, with a pass that gives each example's gradient.
 
-    row_bytes: memory that one example takes in the pass.
+    way: how, and why no faster way was taken.
     """
 
     model: nn.Module
     loss: Loss
     run: Pass
-    row_bytes: int
+    way: Way
+    autocast: torch.dtype | None = None
+    fixed: int | None = None
+    """Rows of every pass, where a lower precision asks for it."""
+    alone: bool = False
+    """Whether that is one, as rows round otherwise beside others."""
 
     def __post_init__(self) -> None:
         self.parameters = trainable(self.model)
@@ -68,13 +74,21 @@ class CheckedModel:
         first = next(iter(self.parameters.values()))
         self.device, self.kind = first.device, first.dtype
         # rows of a micro-batch at most: about as many as the cache holds
-        self.most = min(max(FEWEST, CACHE // max(self.row_bytes, 1)), LARGEST)
+        self.most = min(max(FEWEST, CACHE // max(self.way.row_bytes, 1)), LARGEST)
 
     @classmethod
-    def of(cls, model: nn.Module, loss: Loss, batch: Any, expected: float | None = None) -> CheckedModel:
+    def of(
+        cls,
+        model: nn.Module,
+        loss: Loss,
+        batch: Any,
+        expected: float | None = None,
+        autocast: torch.dtype | None = None,
+    ) -> CheckedModel:
         """Check the model on random data shaped like the batch, and choose the fastest way that is exact for it.
 
         expected: examples of a batch on average, which decides how large the micro-batches are; by default this one's.
+        autocast: the precision in which layers compute, forth and back; norms and sums stay in that of the parameters.
         """
         if not isinstance(model, nn.Module):
             raise InvalidParameter("model", "a torch.nn.Module", model=type(model).__name__)
@@ -85,10 +99,20 @@ class CheckedModel:
         probe = probe_of(model, loss, batch)
         probe.check_rows_are_apart()
         way = exact_way(probe)
-        found = cls(model, loss, way.through(model), way.row_bytes)
+        found = cls(model, loss, way.through(model), way, autocast)
+        found.run.low_precision = autocast is not None
         check_sizes(probe, way.through(probe.model), expected, found.most)
+        if autocast is not None:
+            size = min(found.most, max(1, math.ceil(expected)))
+            found.fixed = rows_per_pass(probe, model, found.each, way, autocast, size)
+            found.alone = found.fixed < size
         found._rehearse(probe.batch, batch)
         return found
+
+    @property
+    def slow(self) -> bool:
+        """Whether rows, or modules, run one after the other."""
+        return self.way.slow or self.alone
 
     def _rehearse(self, drawn: Any, batch: Any) -> None:
         """What will run, as it will run, on random rows of the batch's own types: what fails for all rows fails here.
@@ -98,7 +122,8 @@ class CheckedModel:
         typed = tree_map(lambda v, like: v.to(like.dtype) if isinstance(v, Tensor) else v, drawn, batch)
         try:
             with torch.random.fork_rng(devices=[]), self.restored, self.run:
-                self._weighed(rows(typed, 0, ROWS), ROWS, 1.0, Flat(), 1.0)
+                count = min(ROWS, self.fixed or ROWS)
+                self._weighed(rows(typed, 0, count), count, 1.0, Flat(), 1.0)
         except (RuntimeError, TypeError, ValueError) as error:
             if isinstance(error, HushError):
                 raise
@@ -113,6 +138,8 @@ class CheckedModel:
 
     def micro(self, count: int) -> int:
         """Rows of a micro-batch: as equal as can be."""
+        if self.fixed is not None:
+            return self.fixed
         return -(-count // -(-count // self.most)) if count else 1
 
     def add_clipped(
@@ -154,8 +181,14 @@ class CheckedModel:
         self, batch: Any, count: int, max_norm: float, clipping: Clipping, share: float
     ) -> tuple[list[tuple[Keys, LayerGradient]], Tensor]:
         """The gradients of a micro-batch and the factors of its rows; a row that is not finite counts as zero."""
-        self.run.begin(count)
-        losses = row_losses(self.model, self.each, batch, count)
+        size = count
+        if self.fixed is not None:
+            batch, size = filled(batch, count, self.fixed), self.fixed
+        self.run.begin(size)
+        with casting(self.device, self.autocast):
+            losses = row_losses(self.model, self.each, batch, size)
+        if self.autocast is not None:
+            losses = losses.to(self.kind)
         parts = joint(self.run.parts(losses), self.groups)
         if not parts:
             return parts, losses
@@ -165,4 +198,7 @@ class CheckedModel:
             bad = ~torch.isfinite(squares.view(len(norms), -1)).all(0)
             parts = [(keys, part.without(bad)) for keys, part in parts]
             squares = squares.masked_fill(bad, 0)
-        return parts, clipping.factors(squares, max_norm, share)
+        factors = clipping.factors(squares, max_norm, share)
+        if size > count:
+            factors[..., count:] = 0  # of the copies
+        return parts, factors

@@ -37,7 +37,7 @@ def copies_of(parameters: dict[str, nn.Parameter], count: int) -> Copies:
     }
 
 
-def at_once(shim: nn.Module, copies: Copies, arguments: Any, axes: Axes) -> Any:
+def at_once(shim: nn.Module, copies: Copies, arguments: Any, axes: Axes, _: int) -> Any:
     """The module on every example with its own parameters, all at once."""
     leaves, nesting = tree_flatten(arguments)
     shape: list[Any] = []

@@ -13,9 +13,9 @@ from torch.overrides import TorchFunctionMode
 
 from hush.errors import HushError, InvalidParameter, NotCovered
 from hush.learning.model_state.memory import Memory, difference, memory
-from hush.learning.per_example.batch import Draw, Loss, random_like, row_losses, rows, unreduced
-from hush.learning.per_example.layer_gradients import LayerGradient
-from hush.learning.per_example.recurrent import unrolled
+from hush.learning.per_example.batch import AveragedViews, Draw, Loss, random_like, row_losses, rows, unreduced
+from hush.learning.per_example.layers.layer_gradients import LayerGradient
+from hush.learning.per_example.layers.recurrent import unrolled
 from hush.learning.per_example.units import Axes, Keys, Unit, grouped, hosts_of, joint, trainable, units_of
 from hush.learning.per_example.watch import Pass
 from hush.learning.torch_private import is_version, tree_leaves, version_of
@@ -31,7 +31,7 @@ DROPOUTS = (nn.Dropout, nn.Dropout1d, nn.Dropout2d, nn.Dropout3d, nn.AlphaDropou
 Shapes = list[tuple[tuple[Any, ...], tuple[Any, ...]]]
 
 
-class _Still(TorchFunctionMode):
+class Still(TorchFunctionMode):
     """Dropout passes everything, and other random draws are a constant: so that two passes can be compared."""
 
     def __torch_function__(self, func: Any, types: Any, args: Any = (), kwargs: Any = None) -> Any:
@@ -63,7 +63,12 @@ def _soft(logits: Tensor, tau: float = 1, hard: bool = False, dim: int = -1, **_
     return torch.zeros_like(soft).scatter_(dim, place, 1.0) - soft.detach() + soft
 
 
-def _still(model: nn.Module) -> nn.Module:
+def stilled(loss: Loss) -> Loss:
+    """The loss without random views of the rows."""
+    return loss.still() if isinstance(loss, AveragedViews) else loss
+
+
+def still_copy(model: nn.Module) -> nn.Module:
     """A copy in which layers that have a probability of dropout have none."""
     try:
         model = copy.deepcopy(model)
@@ -81,8 +86,9 @@ class Probe:
     """A copy of the model (in double precision where it can be) and random rows, to learn how it behaves."""
 
     def __init__(self, model: nn.Module, loss: Loss, batch: Any, kind: torch.dtype, draw: Draw, moved: float) -> None:
-        self.loss, self.kind, self.draw = unreduced(loss), kind, draw
-        self.fresh = _still(model).to(kind)
+        self.whole_loss, self.kind, self.draw = unreduced(loss), kind, draw
+        self.loss = stilled(self.whole_loss)
+        self.fresh = still_copy(model).to(kind)
         self.generator = torch.Generator().manual_seed(20220601)
         with torch.no_grad():  # layers that begin at zero would hide what lies before them
             for p in [p for p in self.fresh.parameters() if moved and p.is_floating_point()]:
@@ -100,13 +106,14 @@ class Probe:
     def settled(self) -> Iterator[None]:
         """Random numbers are as they were afterwards, and parameters as they must be."""
         before = [version_of(p) for p in self.model.parameters()]
-        with torch.random.fork_rng(devices=[]), _Still():
+        with torch.random.fork_rng(devices=[]), Still():
             yield
         after = list(self.model.parameters())
         if len(after) != len(before) or not all(map(is_version, after, before)):
             raise keeps("its parameters")
 
     def same(self, one: Tensor, other: Tensor) -> bool:
+        """Whether losses are the same, measured against the largest of them."""
         size = max(float(one.abs().max()), float(other.abs().max()), 1e-12) if one.numel() else 0.0
         return bool(((one - other).abs() <= self.close * size).all())
 
@@ -144,11 +151,11 @@ class Probe:
 
     def _memory_after(self, model: nn.Module, start: int, stop: int) -> Memory:
         """What is there after a pass, also on the way back, where hooks may write."""
-        with torch.random.fork_rng(devices=[]), _Still(), torch.enable_grad():
-            losses = row_losses(model, self.loss, rows(self.batch, start, stop), stop - start)
+        with torch.random.fork_rng(devices=[]), Still(), torch.enable_grad():
+            losses = row_losses(model, self.whole_loss, rows(self.batch, start, stop), stop - start)
             with suppress(RuntimeError):  # a state that grew into the graph, which the memory then shows
                 torch.autograd.grad(losses.sum(), list(trainable(model).values()), allow_unused=True)
-        return memory(model=model, loss=self.loss)
+        return memory(model=model, loss=self.whole_loss)
 
     def axes(self, units: list[Unit]) -> dict[int, list[Axes]]:
         """Where the batch lies in each call: the axis whose length follows the number of rows."""

@@ -2,18 +2,21 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass, field
 
 import torch
 from torch import Tensor, nn
 
-from hush.learning.per_example.layer_gradients import LayerGradient, PlainRows
-from hush.learning.per_example.recurrent import Unrolled, recurrent
-from hush.learning.per_example.rules import Rule, rule_of
+from hush.learning.per_example.layers.combined import TiedTable
+from hush.learning.per_example.layers.layer_gradients import LayerGradient, Lookup, Outer, PlainRows, Rule
+from hush.learning.per_example.layers.recurrent import Unrolled, recurrent
+from hush.learning.per_example.layers.rules import rule_of, scale_of
 
 Keys = dict[str, int]
 """Name of a parameter in its unit, to the identity of the parameter."""
+Choose = Callable[[nn.Module], Rule | None]
+"""The rule of a layer, or none."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -62,34 +65,48 @@ def whole_model(model: nn.Module) -> list[Unit]:
 
 def units_of(model: nn.Module) -> list[Unit]:
     """Every layer with a rule on its own; a module without one takes all that is below it."""
-    return list(_below(model, set(), unroll=False))
+    return list(_below(model, set(), rule_of, unroll=False))
 
 
 def unrolled_units_of(model: nn.Module) -> list[Unit]:
     """The same, with the linear layers that recurrent layers consist of on their own."""
-    return list(_below(model, set(), unroll=True))
+    return list(_below(model, set(), rule_of, unroll=True))
 
 
-def _below(module: nn.Module, seen: set[int], *, unroll: bool) -> Iterator[Unit]:
+def guessed_units_of(model: nn.Module) -> list[Unit]:
+    """The same, where layers of scales and shifts that nobody told of have a rule too."""
+    return list(_below(model, set(), _rule_or_guess, unroll=True))
+
+
+def _rule_or_guess(layer: nn.Module) -> Rule | None:
+    return rule_of(layer) or scale_of(layer)
+
+
+def _below(module: nn.Module, seen: set[int], rule: Choose, *, unroll: bool) -> Iterator[Unit]:
     """The units of a module, each once, though the model may hold one in several places."""
-    if not any(p.requires_grad for p in module.parameters(recurse=False)):
+    if not any(p.requires_grad for p in module.parameters(recurse=_computes(module))):
         for child in module.children():
-            yield from _below(child, seen, unroll=unroll)
+            yield from _below(child, seen, rule, unroll=unroll)
     elif id(module) not in seen:
         seen.add(id(module))
-        yield from _at(module, unroll=unroll)
+        yield from _at(module, rule, unroll=unroll)
 
 
-def _at(module: nn.Module, *, unroll: bool) -> Iterator[Unit]:
+def _computes(module: nn.Module) -> bool:
+    """Whether a module computes a weight of its own from parameters in modules below it."""
+    return nn.utils.parametrize.is_parametrized(module)
+
+
+def _at(module: nn.Module, rule: Choose, *, unroll: bool) -> Iterator[Unit]:
     """A module with trainable parameters of its own, as one unit or as its linear layers."""
     plain = next(module.children(), None) is None and "forward" not in module.__dict__
     if not (unroll and plain and recurrent(module)):
-        yield Unit(module, rule_of(module) if plain else None, trainable(module))
+        yield Unit(module, rule(module), trainable(module))
         return
     host = Unrolled(module)
     for linear in host.linears():
         if trained := trainable(linear):
-            yield Unit(linear, rule_of(linear), trained, host)
+            yield Unit(linear, rule(linear), trained, host)
 
 
 def hosts_of(units: Sequence[Unit]) -> list[Unrolled]:
@@ -122,9 +139,20 @@ def joint(parts: dict[int, LayerGradient], groups: list[list[Unit]]) -> list[tup
 
 def _added_up(parts: list[tuple[Keys, LayerGradient]]) -> tuple[Keys, LayerGradient]:
     """By parameter, whatever its names in the units are."""
+    if (tied := _tied_table(parts)) is not None:
+        return tied
     total: dict[int, Tensor] = {}
     for keys, part in parts:
         for name, gradients in part.rows().items():
             key = keys[name]
             total[key] = total[key] + gradients if key in total else gradients
     return {str(key): key for key in total}, PlainRows({str(key): value for key, value in total.items()})
+
+
+def _tied_table(parts: list[tuple[Keys, LayerGradient]]) -> tuple[Keys, LayerGradient] | None:
+    """A table that is read once and used as a matrix once, as in most models of language: no sum per example is made."""
+    reads = [part for _, part in parts if isinstance(part, Lookup)]
+    matrices = [part for _, part in parts if isinstance(part, Outer) and part.names == ("weight",) and not part.kernel]
+    if not len(parts) == 2 == len(reads) + len(matrices) or len(reads) != 1:
+        return None
+    return parts[0][0], TiedTable(reads[0], matrices[0])

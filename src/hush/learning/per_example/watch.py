@@ -12,13 +12,14 @@ from torch.autograd.graph import GradientEdge
 
 from hush.errors import NotCovered
 from hush.learning.per_example.copied_parameters import SHIM, Copies, Shim, at_once, copies_of, one_by_one
-from hush.learning.per_example.layer_gradients import LayerGradient, PlainRows, Scratch
-from hush.learning.per_example.rules import Rule, is_narrow, narrow, pays
+from hush.learning.per_example.layers.layer_gradients import LayerGradient, PlainRows, Rule, Scratch
+from hush.learning.per_example.layers.rules import is_narrow, narrow, pays
 from hush.learning.per_example.units import Axes, Unit, hosts_of
-from hush.learning.torch_private import edge_of, gradients_at, is_version, version_of
+from hush.learning.torch_private import edge_of, gradients_at, is_version, tree_leaves, version_of
 
 LOW_PRECISION = (
-    "mixed precision (autocast): how a row rounds may depend on the others, by more than is charged. Nearest: float32"
+    "autocast around or in a model: how a row rounds may then depend on the others, by more than is charged. Nearest: "
+    "PrivateGradient(..., autocast=torch.bfloat16), which takes care of it"
 )
 INFERENCE = "torch.inference_mode: there are no gradients of what is made in it"
 SHARED, LONE = -1, -2
@@ -28,36 +29,39 @@ stands for that of the batch."""
 
 @dataclass(eq=False)
 class Call:
-    """One use of a layer with a rule: its input, and where in the graph the gradient of its output arrives."""
+    """One use of a layer with a rule: its inputs, and where in the graph the gradient of its output arrives."""
 
     unit: Unit
     rule: Rule
-    inputs: Tensor
+    inputs: tuple[Tensor, ...]
     axis: int
     edge: GradientEdge
     shape: torch.Size
-    version: object
+    versions: tuple[object, ...]
 
     def part(self, left: Tensor, count: int, scratch: Scratch) -> LayerGradient:
         """What the call adds to each of `count` examples, from the gradient of its output."""
-        inputs, axis = self.inputs, self.axis
+        kind = self.unit.kind
         if left.shape != self.shape:
             left = left.reshape(self.shape)
-        if not is_version(inputs, self.version):
-            raise NotCovered(f"a model that overwrites the input of its layer {type(self.unit.module).__name__}")
-        if axis < 0:
-            inputs = spread(inputs, count, axis)
-        elif axis:
-            inputs, left = inputs.movedim(axis, 0), left.movedim(axis, 0)
-        kind = self.unit.kind
-        if inputs.dtype is not kind and inputs.is_floating_point():
-            inputs = inputs.to(kind)
+        if self.axis > 0:
+            left = left.movedim(self.axis, 0)
         if left.dtype is not kind:
-            if left.element_size() < 4:
-                raise NotCovered(LOW_PRECISION)
             left = left.to(kind)
-        part = self.rule(self.unit.module, inputs, left, self.unit.names, scratch)
-        return part if inputs.shape[0] == count else part.folded(count)
+        if not all(map(is_version, self.inputs, self.versions)):
+            raise NotCovered(f"a model that overwrites the input of its layer {type(self.unit.module).__name__}")
+        inputs = tuple([self._in_front(values, count, kind) for values in self.inputs])
+        given = inputs[0] if len(inputs) == 1 else inputs
+        part = self.rule(self.unit.module, given, left, self.unit.names, scratch)
+        return part if inputs[0].shape[0] == count else part.folded(count)
+
+    def _in_front(self, values: Tensor, count: int, kind: torch.dtype) -> Tensor:
+        """An input with examples in front, in the precision of the parameters."""
+        if self.axis < 0:
+            values = spread(values, count, self.axis)
+        elif self.axis:
+            values = values.movedim(self.axis, 0)
+        return values.to(kind) if values.dtype is not kind and values.is_floating_point() else values
 
 
 def spread(values: Tensor, count: int, axis: int) -> Tensor:
@@ -69,7 +73,8 @@ def spread(values: Tensor, count: int, axis: int) -> Tensor:
 class Pass:
     """Passes of some examples each through a model whose layers are watched.
 
-    one_by_one: modules without a rule are run on one example after the other.
+    one_by_one: modules without a rule are run on one example after the other. low_precision: that the pass may compute
+    with less than 32 bits; norms and sums are in the precision of the parameters in any case.
     """
 
     def __init__(self, units: Sequence[Unit], axes: dict[int, list[Axes]], *, one_by_one: bool) -> None:
@@ -81,6 +86,7 @@ class Pass:
         self.saved: list[Any] = []
         self.watched: list[Callable[..., Any]] = []
         self.ones = torch.ones(0)
+        self.low_precision = False
         common = Scratch()
         self.scratch = {id(unit): Scratch(common) for unit in units}
         self.begin(0)
@@ -155,7 +161,7 @@ class Pass:
                 output = original(*arguments, **named)
             if self.closed:  # run again on the way back, by a checkpoint: the first time was noted
                 return output
-            return self._noted(unit, rule, arguments, output)
+            return self._noted(unit, rule, (*arguments, *named.values()), output)
 
         return forward
 
@@ -171,8 +177,9 @@ class Pass:
         elif output.shape[axis] != self.count * axes.fold and self.count > 1:
             raise ValueError("rows of the batch do not have as many rows in the layer as they had at first")
         output, edge = edge_of(output)
-        inputs = arguments[0].detach()
-        self.calls.append(Call(unit, rule, inputs, axis, edge, output.shape, version_of(inputs)))
+        inputs = tuple([value.detach() for value in arguments if isinstance(value, Tensor)])
+        versions = tuple([version_of(values) for values in inputs])
+        self.calls.append(Call(unit, rule, inputs, axis, edge, output.shape, versions))
         return output
 
     def _copied(self, unit: Unit) -> Callable[..., Any]:
@@ -181,9 +188,11 @@ class Pass:
 
         def forward(*arguments: Any, **named: Any) -> Any:
             axes, copies = self._next_axes(unit), self.copies[id(unit)]
-            if self.one_by_one:
-                return one_by_one(shim, copies, (arguments, named), axes, self.count)
-            return at_once(shim, copies, (arguments, named), axes)
+            run = one_by_one if self.one_by_one else at_once
+            results = run(shim, copies, (arguments, named), axes, self.count)
+            for leaf in tree_leaves(results):
+                self._check_precision(leaf)
+            return results
 
         return forward
 
@@ -210,10 +219,16 @@ class Pass:
         found: dict[int, list[LayerGradient]] = {}
         for call, left in zip(self.calls, gradients, strict=True):
             if left is not None:
+                self._check_precision(left)
                 key = id(call.unit)
                 found.setdefault(key, []).append(call.part(left, self.count, self.scratch[key]))
         self.calls = []  # the outputs are not needed any more
         return {key: many[0] if len(many) == 1 else many[0].joined(many[1:]) for key, many in found.items()}
+
+    def _check_precision(self, values: Any) -> None:
+        floats = isinstance(values, Tensor) and values.is_floating_point()
+        if floats and values.element_size() < 4 and not self.low_precision:
+            raise NotCovered(LOW_PRECISION)
 
     def _parts_of_copies(self, gradients: Sequence[Tensor | None]) -> dict[int, LayerGradient]:
         """The gradients of the parameters that each example had of its own."""

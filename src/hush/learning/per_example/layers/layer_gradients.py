@@ -8,13 +8,16 @@ from __future__ import annotations
 
 import math
 from abc import ABC, abstractmethod
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
+from typing import Any
 
 import torch
-from torch import Tensor
+from torch import Tensor, nn
 
 Views = Mapping[str, Tensor]
 """Where the sum of each trainable parameter of a layer is collected, by the parameter's name in the layer."""
+Measure = Callable[..., tuple[Tensor, Tensor]]
+"""From factors to squared norms, and to those of what they are sums of, without signs."""
 
 RELIABLE = 2.0**-10
 """A squared norm of single precision that is this share of the largest possible one is right to 2^-10: it is the
@@ -190,22 +193,33 @@ def faint(values: Tensor) -> float:
     return 1e-35 if values.dtype == torch.float32 else 1e-290
 
 
-def ghost_squares(left: Tensor, right: Tensor) -> Tensor:
-    """Squared norms of sum_t left_t right_t' from Gram matrices; where positions cancel, anew in double precision.
+def reliable_squares(measure: Measure, *factors: Tensor) -> Tensor:
+    """Squared norms that are sums of terms with signs; where the terms cancel, anew in double precision.
 
-    Where so much cancels that the sum of the rows itself would round by more than is charged, the norm counts as a
-    2^-10th of the sum of the positions' own norms: too large, which clips more and never less.
+    measure: from the factors, examples in front, to the sums and to what their terms add up to without signs. Where so
+    much cancels that the sum of the rows itself would round by more than is charged, the norm counts as a 2^-10th of
+    the norms of its terms: too large, which clips more and never less.
     """
-    inputs, outputs = right @ right.mT, left @ left.mT
-    squares = torch.linalg.vecdot(inputs.flatten(1), outputs.flatten(1))
-    each = [gram.diagonal(dim1=1, dim2=2).clamp_min(faint(gram)).sqrt_() for gram in (inputs, outputs)]
-    sizes = torch.linalg.vecdot(*each).square_()
-    if left.dtype == torch.float64:
+    squares, sizes = measure(*factors)
+    if squares.dtype == torch.float64:
         return torch.maximum(squares, sizes * CANCELLED_DOUBLE)
     weak = ~(squares >= sizes * RELIABLE)
     if weak.any():
-        squares[weak] = ghost_squares(left[weak].double(), right[weak].double()).to(squares.dtype)
+        exact = [factor[weak].double() if factor.is_floating_point() else factor[weak] for factor in factors]
+        squares[weak] = reliable_squares(measure, *exact).to(squares.dtype)
     return torch.maximum(squares, sizes * CANCELLED)
+
+
+def ghost_squares(left: Tensor, right: Tensor) -> Tensor:
+    """Squared norms of sum_t left_t right_t' from Gram matrices."""
+    return reliable_squares(_by_gram_matrices, left, right)
+
+
+def _by_gram_matrices(left: Tensor, right: Tensor) -> tuple[Tensor, Tensor]:
+    inputs, outputs = right @ right.mT, left @ left.mT
+    squares = torch.linalg.vecdot(inputs.flatten(1), outputs.flatten(1))
+    each = [gram.diagonal(dim1=1, dim2=2).clamp_min(faint(gram)).sqrt_() for gram in (inputs, outputs)]
+    return squares, torch.linalg.vecdot(*each).square_()
 
 
 class Outer(FactoredGradient):
@@ -250,10 +264,10 @@ class Outer(FactoredGradient):
             left, right = left.reshape(-1, left.shape[-1]), right.reshape(-1, right.shape[-1])
         if self.weight:
             scaled = left.T * each
-            if self.kernel:
-                place(into["weight"], scaled @ right, self.kernel)
-            else:
+            if into["weight"].dim() == 2:
                 into["weight"].addmm_(scaled, right)
+            else:
+                place(into["weight"], scaled @ right, self.kernel)
         if self.bias:
             into["bias"].addmv_(self._shifts().T, weights)
 
@@ -274,7 +288,7 @@ class Outer(FactoredGradient):
         left, right = factors
         return outer(left, right, self.names, self.kernel)
 
-    def without(self, bad: Tensor) -> LayerGradient:
+    def without(self, bad: Tensor) -> Outer:
         return Outer(cleared(self.left, bad), cleared(self.right, bad), self.names, self.kernel)
 
     def held(self) -> list[Tensor]:
@@ -316,8 +330,15 @@ class Lookup(FactoredGradient):
         places, left = factors
         return Lookup(places, left, self.size)
 
-    def without(self, bad: Tensor) -> LayerGradient:
+    def without(self, bad: Tensor) -> Lookup:
         return Lookup(self.places, cleared(self.left, bad), self.size)
 
     def held(self) -> list[Tensor]:
         return [self.places, self.left]
+
+
+Rule = Callable[[nn.Module, Any, Tensor, tuple[str, ...], Scratch], LayerGradient]
+"""From (layer, input, gradient of the output, names of the trainable parameters, memory), examples in front.
+
+A layer that takes several tensors has them as a tuple.
+"""

@@ -2,23 +2,47 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from functools import partial
 
 import torch
 from torch import Tensor, nn
 from torch.nn import functional as F
 
-from hush.learning.per_example.layer_gradients import LayerGradient, Lookup, PlainRows, Scratch, makes, outer
+from hush.errors import NotCovered
+from hush.learning.per_example.layers.combined import Together
+from hush.learning.per_example.layers.convolutions import convolution, convolution_by_itself, transposed_convolution
+from hush.learning.per_example.layers.layer_gradients import LayerGradient, Lookup, PlainRows, Rule, Scratch, outer
+from hush.learning.per_example.layers.reparametrised import reparametrised
+from hush.learning.per_example.layers.scales import scaled
 
-Rule = Callable[[nn.Module, Tensor, Tensor, tuple[str, ...], Scratch], LayerGradient]
-"""From (layer, input, gradient of the output, names of the trainable parameters, memory), examples in front."""
 
-
-def linear(_: nn.Linear, inputs: Tensor, left: Tensor, names: tuple[str, ...], scratch: Scratch) -> LayerGradient:
+def linear(_: object, inputs: Tensor, left: Tensor, names: tuple[str, ...], scratch: Scratch) -> LayerGradient:
     """The gradient of a matrix is a sum of outer products, one per position."""
     if inputs.dim() > 3:
         inputs, left = inputs.flatten(1, -2), left.flatten(1, -2)
     return outer(left, inputs, names, scratch=scratch)
+
+
+def turned_linear(
+    _: nn.Module, inputs: Tensor, left: Tensor, names: tuple[str, ...], scratch: Scratch
+) -> LayerGradient:
+    """A linear layer that keeps its matrix as (in, out): inputs and gradients of outputs change places."""
+    parts: list[LayerGradient] = []
+    if inputs.dim() > 3:
+        inputs, left = inputs.flatten(1, -2), left.flatten(1, -2)
+    if "weight" in names:
+        parts.append(outer(inputs, left, ("weight",), scratch=scratch))
+    if "bias" in names:
+        parts.append(outer(left, left, ("bias",)))
+    return parts[0] if len(parts) == 1 else Together(parts)
+
+
+def bilinear(
+    _: nn.Bilinear, inputs: tuple[Tensor, Tensor], left: Tensor, names: tuple[str, ...], scratch: Scratch
+) -> LayerGradient:
+    """A linear layer on the products of all pairs of the two inputs' numbers."""
+    one, other = inputs
+    return linear(None, (one.unsqueeze(-1) * other.unsqueeze(-2)).flatten(-2), left, names, scratch)
 
 
 def narrow(weight: Tensor, bias: Tensor | None, inputs: Tensor) -> Tensor:
@@ -44,74 +68,6 @@ def pays(inputs: Tensor) -> bool:
     return inputs.dim() == 2 and inputs.numel() >= 2**15 and not inputs.requires_grad
 
 
-def convolution(
-    layer: nn.Conv1d | nn.Conv2d, inputs: Tensor, left: Tensor, names: tuple[str, ...], scratch: Scratch
-) -> LayerGradient:
-    """A convolution is a matrix applied to patches; with channels last a patch is a few long runs of memory."""
-    if inputs.dim() == 3:
-        inputs, left = inputs.unsqueeze(2), left.unsqueeze(2)
-    count, out = left.shape[:2]
-    left = left.reshape(count, out, -1)
-    kept = layer.groups == 1 and not ("weight" in names and makes(left.shape[2], out, layer.weight.numel() // out))
-    room = scratch if kept else scratch.common
-    patches, kernel = _patches(layer, inputs, room)
-    if layer.groups == 1:
-        part = outer(left.mT, patches, names, (out, *kernel, inputs.shape[1]), scratch)
-    else:
-        part = _grouped(left, patches.view(*patches.shape[:2], -1, inputs.shape[1]), layer, names)
-    scratch.common.taken.clear()
-    return part
-
-
-def _pair(values: tuple[int, ...], default: int) -> tuple[int, int]:
-    return (default, values[0]) if len(values) == 1 else (values[0], values[1])
-
-
-def _patches(layer: nn.Conv1d | nn.Conv2d, inputs: Tensor, scratch: Scratch) -> tuple[Tensor, tuple[int, int]]:
-    """(m, places, height * width * channels), and the height and width of the kernel."""
-    height, width = _pair(layer.kernel_size, 1)
-    (down, right), (tall, wide) = _pair(layer.stride, 1), _pair(layer.dilation, 1)
-    inputs = inputs.permute(0, 2, 3, 1)
-    above, below, before, after = _margins(layer, height, width, tall, wide)
-    if above or below or before or after:
-        inputs = F.pad(inputs, (0, 0, before, after, above, below))
-    inputs = inputs.contiguous()
-    count, rows, columns, channels = inputs.shape
-    high, long = (rows - tall * (height - 1) - 1) // down + 1, (columns - wide * (width - 1) - 1) // right + 1
-    line = columns * channels
-    view = inputs.as_strided(
-        (count, high, long, height, width, channels),
-        (rows * line, down * line, right * channels, tall * line, wide * channels, 1),
-    )
-    patches = scratch.take("patches", tuple(view.shape), inputs).copy_(view)
-    return patches.view(count, high * long, -1), (height, width)
-
-
-def _margins(layer: nn.Conv1d | nn.Conv2d, height: int, width: int, tall: int, wide: int) -> tuple[int, int, int, int]:
-    if layer.padding == "valid":
-        return 0, 0, 0, 0
-    if layer.padding == "same":
-        lines, columns = tall * (height - 1), wide * (width - 1)
-        return lines // 2, lines - lines // 2, columns // 2, columns - columns // 2
-    above, before = _pair(layer.padding, 0)  # type: ignore[arg-type]
-    return above, above, before, before
-
-
-def _grouped(left: Tensor, patches: Tensor, layer: nn.Conv1d | nn.Conv2d, names: tuple[str, ...]) -> LayerGradient:
-    """Each group of channels is a convolution of its own; its kernels are few, so the gradients are made."""
-    count, out, places = left.shape
-    groups, channels = layer.groups, patches.shape[-1]
-    found = {}
-    if "weight" in names:
-        left_groups = left.view(count, groups, out // groups, places)
-        inputs = patches.view(count, places, -1, groups, channels // groups).permute(0, 3, 1, 4, 2)
-        made = left_groups @ inputs.reshape(count, groups, places, -1)
-        found["weight"] = made.reshape(count, *layer.weight.shape)
-    if "bias" in names:
-        found["bias"] = left.sum(2)
-    return PlainRows(found)
-
-
 def embedding(layer: nn.Embedding, inputs: Tensor, left: Tensor, *_: object) -> LayerGradient:
     """Only the lines that an example reads have a gradient; the line for padding has none."""
     count = len(inputs)
@@ -119,6 +75,18 @@ def embedding(layer: nn.Embedding, inputs: Tensor, left: Tensor, *_: object) -> 
     if layer.padding_idx is not None:
         left = left.masked_fill((places == layer.padding_idx).unsqueeze(-1), 0)
     return Lookup(places, left, layer.num_embeddings)
+
+
+def embedding_bag(layer: nn.EmbeddingBag, inputs: Tensor, left: Tensor, *_: object) -> LayerGradient:
+    """Each line that a bag reads has the gradient of the bag's sum, or its share of the mean."""
+    if layer.mode == "max" or inputs.dim() != 2:
+        raise NotCovered("a bag whose lines do not add up, or that has offsets")
+    read = torch.ones_like(inputs, dtype=left.dtype)
+    if layer.padding_idx is not None:
+        read = (inputs != layer.padding_idx).to(left.dtype)
+    if layer.mode == "mean":
+        read = read / read.sum(1, keepdim=True).clamp_min(1)
+    return Lookup(inputs, left.unsqueeze(1) * read.unsqueeze(2), layer.num_embeddings)
 
 
 def _scaled(left: Tensor, normal: Tensor, names: tuple[str, ...], shape: torch.Size, keep: int) -> LayerGradient:
@@ -157,17 +125,40 @@ def group_norm(layer: nn.GroupNorm, inputs: Tensor, left: Tensor, names: tuple[s
 
 RULES: dict[type[nn.Module], Rule] = {
     nn.Linear: linear,
+    nn.Bilinear: bilinear,
     nn.Conv1d: convolution,
     nn.Conv2d: convolution,
+    nn.Conv3d: convolution_by_itself,
+    nn.ConvTranspose1d: transposed_convolution,
+    nn.ConvTranspose2d: transposed_convolution,
+    nn.ConvTranspose3d: transposed_convolution,
     nn.Embedding: embedding,
+    nn.EmbeddingBag: embedding_bag,
     nn.LayerNorm: layer_norm,
     nn.RMSNorm: rms_norm,
     nn.GroupNorm: group_norm,
 }  # type: ignore[assignment]
 
 
+BY_NAME: dict[str, Rule] = {"transformers.pytorch_utils.Conv1D": turned_linear}
+"""Layers of packages that need not be installed."""
+
+
 def rule_of(layer: nn.Module) -> Rule | None:
     """The rule of exactly this kind of layer; a subclass may compute anything, and has none."""
-    if getattr(layer, "padding_mode", "zeros") != "zeros" or nn.utils.parametrize.is_parametrized(layer):
+    kind, own = type(layer), dict(layer.named_children())
+    if "forward" in layer.__dict__ or getattr(layer, "padding_mode", "zeros") != "zeros":
         return None
-    return RULES.get(type(layer))
+    if nn.utils.parametrize.is_parametrized(layer):  # torch made a class of its own for it
+        rule = RULES.get(kind.__bases__[0])
+        return None if rule is None or set(own) != {"parametrizations"} else partial(reparametrised, rule)
+    if own:
+        return None
+    return RULES.get(kind) or BY_NAME.get(f"{kind.__module__}.{kind.__qualname__}")
+
+
+def scale_of(layer: nn.Module) -> Rule | None:
+    """A guess for a layer without a rule: that its parameters are scales and shifts along one axis."""
+    flat = all(p.dim() == 1 for p in layer.parameters() if p.requires_grad)
+    plain = next(layer.children(), None) is None and "forward" not in layer.__dict__
+    return scaled if flat and plain and not nn.utils.parametrize.is_parametrized(layer) else None
