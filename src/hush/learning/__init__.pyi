@@ -1,5 +1,6 @@
 # The public names of hush.learning; each is loaded when first used, as torch takes seconds to import.
 
+from hush.learning.distributed.ranks import Ranks as Ranks
 from hush.learning.dpsgd.fit import Progress as Progress
 from hush.learning.dpsgd.fit import Trained as Trained
 from hush.learning.dpsgd.fit import fit as fit

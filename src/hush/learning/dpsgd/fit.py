@@ -12,7 +12,9 @@ from torch import nn
 from hush.account import Account
 from hush.checks import count
 from hush.curves.bound import Bound
-from hush.errors import HushError, InvalidParameter
+from hush.errors import HushError, InvalidParameter, NotCovered
+from hush.learning.distributed.agreement import digest_of_state, same_error_everywhere
+from hush.learning.distributed.ranks import Ranks
 from hush.learning.dpsgd.checkpoint import Checkpoint, FilePath
 from hush.learning.dpsgd.data import TrainingData
 from hush.learning.dpsgd.gradient_noise import GradientNoise
@@ -63,6 +65,7 @@ class Trained:
         return text if self.private else f"NOT PRIVATE, noise or samples can be predicted; if they could not: {text}"
 
 
+@same_error_everywhere
 def fit(
     model: nn.Module,
     data: TrainingData,
@@ -80,6 +83,7 @@ def fit(
     save_every: int | None = None,
     resume_from: FilePath | None = None,
     ledger: Account | None = None,
+    ranks: Ranks | None = None,
 ) -> Trained:
     """Train a model by a plan: the batches that are drawn are those that are accounted for.
 
@@ -88,7 +92,8 @@ def fit(
     Checkpoints go to `save_to` every `save_every` steps (by default at the end); `resume_from` continues one.
     A `ledger` pays for the whole plan before the first step, as one charge. An account with a key may go on from the
     last checkpoint that it knows of, and is not charged again. What a run shows must be in a checkpoint then: with
-    `save_to`, `on_step` is called right after each one.
+    `save_to`, `on_step` is called right after each one. With `ranks` several processes train together; the first of
+    them writes the checkpoints.
 
     >>> import hush
     >>> plan = hush.train_plan(examples=200, batch_size=50, epochs=2, epsilon=2.0, delta=1e-4)
@@ -99,7 +104,9 @@ def fit(
     """
     plan = checked_plan(plan)
     every = _checked_interval(save_every, save_to, plan)
-    gradient = PrivateGradient(model, loss, plan, max_norm=max_norm, clipping=clipping, noise=noise)
+    if ranks is not None and ledger is not None:
+        raise NotCovered("a ledger with several ranks: each would be charged. Let one process pay for plan.mechanism")
+    gradient = PrivateGradient(model, loss, plan, max_norm=max_norm, clipping=clipping, noise=noise, ranks=ranks)
     optimizer = _checked_optimizer(optimizer, model)
     checkpoint = Checkpoint(model, optimizer, plan, gradient.max_norm)
     if save_to is not None:
@@ -108,6 +115,9 @@ def fit(
     if resume_from is not None:
         gradient.steps, was_private = checkpoint.load(resume_from)
         private = private and was_private
+    if ranks is not None:
+        gradient.alike["optimizer"] = type(optimizer).__qualname__ + digest_of_state(optimizer.state_dict())
+        save_to = save_to if ranks.leads else None
     _public_loss(model, loss, public)  # what fails fails before anything is drawn
     optimizer.zero_grad()  # what others left there, for parameters that are not trained, has no noise
     if ledger is not None:

@@ -11,13 +11,18 @@ from torch import Tensor, nn
 
 from hush.errors import HushError, InvalidParameter, NotCovered
 from hush.learning.boundary import WITHHELD
+from hush.learning.distributed.agreement import agree, checked_ranks, refuse_wrapped, same_error_everywhere, same_start
+from hush.learning.distributed.common_facts import facts_of
+from hush.learning.distributed.ranks import Ranks
+from hush.learning.distributed.split_draws import check_scheme, rank_batches
 from hush.learning.dpsgd.data import TrainingData, TrainingRows
 from hush.learning.dpsgd.gradient_noise import GradientNoise, SecureNoise
+from hush.learning.dpsgd.shared_noise import SharedNoise
 from hush.learning.per_example.batch import Loss
 from hush.learning.per_example.clipped_sum import CheckedModel
 from hush.learning.per_example.clipping import Clipping, Flat, checked_norm
 from hush.questions.planning.train_plan import TrainPlan
-from hush.randomness.source import Source
+from hush.randomness.source import Source, source_or_secure
 
 
 @dataclass(eq=False)
@@ -33,7 +38,8 @@ class PrivateGradient:
     """Private gradients by a plan, for those who own their loop.
 
     `batches` draws as the plan says. Calling the object with a drawn batch, once each, puts the noised and averaged
-    gradient into `.grad` of the parameters, where any torch optimizer finds it. Any other batch is refused.
+    gradient into `.grad` of the parameters, where any torch optimizer finds it. Any other batch is refused. With `ranks`
+    it is that of the batches of all processes together, the same in each of them.
 
     >>> import hush
     >>> plan = hush.train_plan(examples=100, batch_size=20, epochs=1, epsilon=3.0, delta=1e-3)
@@ -47,6 +53,7 @@ class PrivateGradient:
     True
     """
 
+    @same_error_everywhere
     def __init__(
         self,
         model: nn.Module,
@@ -56,6 +63,7 @@ class PrivateGradient:
         max_norm: float,
         clipping: Clipping | None = None,
         noise: GradientNoise | None = None,
+        ranks: Ranks | None = None,
     ) -> None:
         self.model, self.loss, self.plan = model, loss, checked_plan(plan)
         self.max_norm = checked_norm("PrivateGradient", max_norm)
@@ -67,6 +75,12 @@ class PrivateGradient:
         self._drawn: DrawnBatch | None = None
         self._run: object = None
         self.device = _one_device(model)
+        self.ranks = checked_ranks(ranks)
+        self.alike: dict[str, str] = {}
+        """What else must be equal on all ranks, by name."""
+        if self.ranks is not None:
+            check_scheme(self.plan, self.ranks)
+            self.noise = SharedNoise.of(self.noise, self.ranks)
 
     def batches(self, data: TrainingData, source: Source | None = None) -> Iterator[DrawnBatch]:
         """The batches of all steps that are left, each drawn when it is asked for; one that is not used is a step too.
@@ -74,9 +88,9 @@ class PrivateGradient:
         data: (inputs, targets, ...) as tensors with examples in front, or a torch Dataset with a length. The model is
         checked on random rows of these shapes before any row is drawn.
         """
-        rows = self.checked_rows(data)
+        rows = self._agreed_rows(data, source, ranks=self.ranks)
         run = self._run = object()
-        for places in self.plan.batches(len(rows), source, start=self.steps):
+        for places in rank_batches(self.plan, len(rows), source, start=self.steps, ranks=self.ranks):
             if run is not self._run:
                 rule = "one run of batches at a time: another one began, and the plan accounts for one"
                 raise InvalidParameter("PrivateGradient.batches", rule, step=self.steps)
@@ -89,6 +103,19 @@ class PrivateGradient:
         rows = TrainingRows.of(data, self.device)
         self.plan.checked_population(len(rows))
         self._ready(rows.none)
+        return rows
+
+    @same_error_everywhere
+    def _agreed_rows(self, data: TrainingData, source: Source | None, *, ranks: Ranks | None) -> TrainingRows:
+        """The checked rows; on several ranks, once all of them agree on what will run."""
+        rows = self.checked_rows(data)
+        if isinstance(self.noise, SharedNoise) and ranks is not None:
+            drawn, noise = source_or_secure(source), source_or_secure(self.noise.noise.source)
+            facts = facts_of(self.model, self.loss, self.plan, rows.none, private=drawn.private and noise.private)
+            facts |= {"max_norm": repr(self.max_norm), "clipping": repr(self.clipping), "step": str(self.steps)}
+            facts |= {"sharded": str(ranks.sharded), "data": str(ranks.sharded or len(rows)), **self.alike}
+            agree(ranks, facts, {"noise": noise} | ({"draws": drawn} if ranks.sharded else {}))
+            same_start(ranks, self.model)
         return rows
 
     def __call__(self, batch: DrawnBatch) -> None:
@@ -153,6 +180,7 @@ def _state(module: nn.Module) -> tuple[Any, ...]:
 def _one_device(model: object) -> torch.device:
     if not isinstance(model, nn.Module):
         raise InvalidParameter("model", "a torch.nn.Module", model=type(model).__name__)
+    refuse_wrapped(model)
     trained = [p for p in model.parameters() if p.requires_grad]
     places = sorted({f"{p.device}, {p.dtype}" for p in trained})
     if len(places) != 1:
