@@ -14,7 +14,7 @@ from torch.nn import functional as F
 import hush
 from hush.learning import clipped_gradient
 from tests.learning.distributed import scenarios
-from tests.learning.distributed.scenarios import N, PLAN, SHUFFLED, data, model_of
+from tests.learning.distributed.scenarios import PLAN, SHUFFLED, N, data, model_of
 from tests.learning.distributed.together import together
 
 ROUNDING = 1e-6

@@ -2,10 +2,11 @@
 
 from __future__ import annotations
 
+import contextlib
 import functools
 import hashlib
 import json
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Iterator, Mapping
 from typing import Any, ParamSpec, TypeVar
 
 import torch
@@ -13,6 +14,7 @@ from torch import Tensor, nn
 
 from hush import errors
 from hush.errors import HushError, InvalidParameter, NotCovered
+from hush.learning.boundary import WITHHELD
 from hush.learning.distributed.ranks import Ranks
 from hush.randomness.source import Source
 
@@ -39,14 +41,31 @@ def same_error_everywhere(run: Callable[Parameters, Result]) -> Callable[Paramet
         outermost, ranks.settled = ranks.settled, False
         try:
             return run(*given, **named)
-        except HushError as error:
+        except Exception as error:
             if not ranks.settled:
-                _exchanged(ranks, error, {})
+                known = isinstance(error, HushError)
+                with contextlib.suppress(*(() if known else (HushError,))):  # what is not ours goes on as it is
+                    _exchanged(ranks, error if known else NotCovered(f"a start that raises {type(error).__name__}"), {})
             raise
         finally:
             ranks.settled = ranks.settled or outermost
 
     return told
+
+
+@contextlib.contextmanager
+def all_or_none(ranks: Ranks | None, step: int) -> Iterator[None]:
+    """A block that every rank comes through, or none: one that fails tells the others, who would wait for its sum."""
+    if ranks is None:
+        yield
+        return
+    try:
+        yield
+    except Exception:
+        ranks.at_step(None)
+        raise
+    if not ranks.at_step(step):
+        raise NotCovered(WITHHELD)
 
 
 def checked_ranks(ranks: object) -> Ranks | None:

@@ -13,8 +13,8 @@ from hush.learning.torch_private import tree_leaves
 from hush.questions.planning.train_plan import TrainPlan
 
 
-def facts_of(model: nn.Module, loss: object, plan: TrainPlan, none: Any, *, private: bool) -> dict[str, str]:
-    """Versions, plan, model, loss and the shapes of rows (none: a batch of no rows)."""
+def facts_of(model: nn.Module, loss: object, plan: TrainPlan, none: Any, *, secret: tuple[bool, ...]) -> dict[str, str]:
+    """Versions, plan, model, loss, the shapes of rows (none: a batch of no rows), and which sources are secret."""
     return {
         "version of hush": hush.__version__,
         "version of torch": version("torch"),
@@ -22,7 +22,7 @@ def facts_of(model: nn.Module, loss: object, plan: TrainPlan, none: Any, *, priv
         "model": described(model),
         "loss": getattr(loss, "__qualname__", type(loss).__qualname__),
         "shapes of rows": shapes(none),
-        "secrecy of coins": str(private),
+        "secrecy of coins": str(secret),
     }
 
 

@@ -79,6 +79,14 @@ class Ranks:
         with torch.no_grad():
             values.copy_(room)
 
+    def at_step(self, step: int | None) -> bool:
+        """Whether all ranks are at one step; None says that this rank cannot make it. The same answer on all."""
+        told = [int(heard) for heard in self._gathered(torch.tensor([-1 if step is None else step]))]
+        if min(told) >= 0 and min(told) < max(told):
+            rule = "the same steps on every rank: each calls gradient(batch) once for every batch"
+            raise InvalidParameter(f"A training on {self.size} ranks", rule, steps=told)
+        return min(told) >= 0
+
     def summed_part(self, padded: Tensor) -> Tensor:
         """This rank's part of the sum over all ranks of a row of whole numbers, cut into equal parts: one for each."""
         parts = padded.chunk(self.size)

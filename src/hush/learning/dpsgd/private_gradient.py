@@ -11,7 +11,14 @@ from torch import Tensor, nn
 
 from hush.errors import HushError, InvalidParameter, NotCovered
 from hush.learning.boundary import WITHHELD
-from hush.learning.distributed.agreement import agree, checked_ranks, refuse_wrapped, same_error_everywhere, same_start
+from hush.learning.distributed.agreement import (
+    agree,
+    all_or_none,
+    checked_ranks,
+    refuse_wrapped,
+    same_error_everywhere,
+    same_start,
+)
 from hush.learning.distributed.common_facts import facts_of
 from hush.learning.distributed.ranks import Ranks
 from hush.learning.distributed.split_draws import check_scheme, rank_batches
@@ -111,7 +118,7 @@ class PrivateGradient:
         rows = self.checked_rows(data)
         if isinstance(self.noise, SharedNoise) and ranks is not None:
             drawn, noise = source_or_secure(source), source_or_secure(self.noise.noise.source)
-            facts = facts_of(self.model, self.loss, self.plan, rows.none, private=drawn.private and noise.private)
+            facts = facts_of(self.model, self.loss, self.plan, rows.none, secret=(drawn.private, noise.private))
             facts |= {"max_norm": repr(self.max_norm), "clipping": repr(self.clipping), "step": str(self.steps)}
             facts |= {"sharded": str(ranks.sharded), "data": str(ranks.sharded or len(rows)), **self.alike}
             agree(ranks, facts, {"noise": noise} | ({"draws": drawn} if ranks.sharded else {}))
@@ -142,7 +149,8 @@ class PrivateGradient:
         failed = False
         try:
             self.noise.begin(flat, *scale)
-            checked.add_clipped(named, examples, self.max_norm, self.clipping, self.share)
+            with all_or_none(self.ranks, self.steps):
+                checked.add_clipped(named, examples, self.max_norm, self.clipping, self.share)
             self.noise.finish(flat, *scale)
         except BaseException as error:
             flat.zero_()
@@ -186,4 +194,6 @@ def _one_device(model: object) -> torch.device:
     if len(places) != 1:
         rule = "trainable parameters, all on one device and of one type"
         raise InvalidParameter("model", rule, parameters=places)
+    if trained[0].is_meta:
+        raise InvalidParameter("model", "parameters with numbers: model.to_empty(device=...) and load them", on="meta")
     return trained[0].device
