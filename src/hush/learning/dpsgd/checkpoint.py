@@ -16,11 +16,15 @@ import torch
 from torch import Tensor, nn
 
 from hush.errors import InvalidParameter, NotInstalled
+from hush.learning.per_example.clip_norms import NormRun
+from hush.learning.per_example.clipping import checked_norm
 from hush.questions.planning.train_plan import TrainPlan, train_plan_from_json
 
 FilePath: TypeAlias = str | PathLike[str]
 HEADER = "hush"
 """The entry of the file's metadata that holds plan, step and settings."""
+NORM = "norm"
+"""The number among those of the header that is the clipping norm of the next step."""
 
 
 @dataclass(frozen=True)
@@ -30,7 +34,8 @@ class Checkpoint:
     model: nn.Module
     optimizer: torch.optim.Optimizer
     plan: TrainPlan
-    max_norm: float
+    norms: NormRun
+    """How examples are clipped: where an adaptive norm is by now is saved, as it was noised."""
 
     def check(self, path: FilePath) -> None:
         """Find out before the training what would keep it from being saved."""
@@ -51,7 +56,7 @@ class Checkpoint:
         """Write the file as a whole or not at all; `agreed` is called before it takes its place, and may refuse."""
         tensors = {f"model.{name}": value for name, value in self.model.state_dict().items()}
         state = self.optimizer.state_dict()
-        numbers: dict[str, Any] = {}
+        numbers: dict[str, Any] = {NORM: self.norms.state}
         for key, values in state["state"].items():
             for name, value in values.items():
                 place = f"optimizer.{key}.{name}"
@@ -59,7 +64,7 @@ class Checkpoint:
         header = {
             "version": 1,
             "step": self.plan.checked_start(step),
-            "max_norm": self.max_norm,
+            "max_norm": self.norms.settings,
             "private": private,
             "plan": json.loads(self.plan.to_json()),
             "numbers": numbers,
@@ -91,9 +96,9 @@ class Checkpoint:
         """Put model and optimizer where the file left them: the step, and whether all so far was private."""
         header, tensors = _read(path)
         plan = train_plan_from_json(json.dumps(header["plan"]))
-        if plan != self.plan or header["max_norm"] != self.max_norm:
+        if plan != self.plan or header["max_norm"] != self.norms.settings:
             rule = f"the plan and the max_norm that the checkpoint was made with ({plan}; {header['max_norm']})"
-            raise InvalidParameter("resume_from", rule, plan=str(self.plan), max_norm=self.max_norm)
+            raise InvalidParameter("resume_from", rule, plan=str(self.plan), max_norm=self.norms.settings)
         step = self.plan.checked_start(header["step"])
         model = {name.removeprefix("model."): v for name, v in tensors.items() if name.startswith("model.")}
         try:
@@ -104,6 +109,7 @@ class Checkpoint:
                     state.setdefault(int(key), {})[name] = value
             self.model.load_state_dict(model)
             self.optimizer.load_state_dict({"state": state, "param_groups": header["groups"]})
+            self.norms.state = checked_norm("resume_from", header["numbers"][NORM])
         except (RuntimeError, ValueError, KeyError, TypeError) as error:
             raise InvalidParameter("resume_from", "a checkpoint of this model and optimizer", path=str(path)) from error
         return step, header["private"] is True

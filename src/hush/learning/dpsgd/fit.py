@@ -21,6 +21,7 @@ from hush.learning.dpsgd.gradient_noise import GradientNoise
 from hush.learning.dpsgd.private_gradient import PrivateGradient, checked_plan
 from hush.learning.dpsgd.training_payment import SavedRun
 from hush.learning.per_example.batch import Loss, row_losses, size_of, unreduced
+from hush.learning.per_example.clip_norms import MaxNorm
 from hush.learning.per_example.clipping import Clipping
 from hush.mechanisms.mechanism import Mechanism
 from hush.questions.planning.train_plan import TrainPlan
@@ -72,7 +73,7 @@ def fit(
     plan: TrainPlan,
     *,
     loss: Loss,
-    max_norm: float,
+    max_norm: MaxNorm,
     optimizer: torch.optim.Optimizer | None = None,
     clipping: Clipping | None = None,
     noise: GradientNoise | None = None,
@@ -87,6 +88,7 @@ def fit(
 ) -> Trained:
     """Train a model by a plan: the batches that are drawn are those that are accounted for.
 
+    `max_norm` is the norm to which each example's gradient is clipped: a number, a `NormSchedule` or an `AdaptiveNorm`.
     `optimizer` is any torch optimizer of the model's parameters (SGD at rate 0.1 with momentum if none is given).
     `public` is a batch of PUBLIC rows; its loss is shown to `on_step`, the training loss never is: it is not private.
     Checkpoints go to `save_to` every `save_every` steps (by default at the end); `resume_from` continues one.
@@ -108,7 +110,7 @@ def fit(
         raise NotCovered("a ledger with several ranks: each would be charged. Let one process pay for plan.mechanism")
     gradient = PrivateGradient(model, loss, plan, max_norm=max_norm, clipping=clipping, noise=noise, ranks=ranks)
     optimizer = _checked_optimizer(optimizer, model)
-    checkpoint = Checkpoint(model, optimizer, plan, gradient.max_norm)
+    checkpoint = Checkpoint(model, optimizer, plan, gradient.norms)
     if save_to is not None:
         checkpoint.check(save_to)
     private = gradient.noise.private and (source is None or source.private)

@@ -27,7 +27,8 @@ from hush.learning.dpsgd.gradient_noise import GradientNoise, SecureNoise
 from hush.learning.dpsgd.shared_noise import SharedNoise
 from hush.learning.per_example.batch import Loss
 from hush.learning.per_example.clipped_sum import CheckedModel
-from hush.learning.per_example.clipping import Clipping, Flat, checked_norm
+from hush.learning.per_example.clip_norms import MaxNorm, checked_clip_norm
+from hush.learning.per_example.clipping import Clipping, Flat
 from hush.questions.planning.train_plan import TrainPlan
 from hush.randomness.source import Source, source_or_secure
 
@@ -67,14 +68,16 @@ class PrivateGradient:
         loss: Loss,
         plan: TrainPlan,
         *,
-        max_norm: float,
+        max_norm: MaxNorm,
         clipping: Clipping | None = None,
         noise: GradientNoise | None = None,
         ranks: Ranks | None = None,
     ) -> None:
         self.model, self.loss, self.plan = model, loss, checked_plan(plan)
-        self.max_norm = checked_norm("PrivateGradient", max_norm)
+        norm = checked_clip_norm("PrivateGradient", max_norm)
+        norm.check([self.plan.noise_multiplier * factor for _, factor in self.plan.noise_schedule or ((0, 1.0),)])
         self.share = 1 / self.plan.expected_batch  # the gradient is divided by the planned number of examples
+        self.norms = norm.begun(self.share)
         self.clipping, self.noise = clipping or Flat(), noise or SecureNoise()
         self.steps = 0
         self._checked: CheckedModel | None = None
@@ -119,7 +122,8 @@ class PrivateGradient:
         if isinstance(self.noise, SharedNoise) and ranks is not None:
             drawn, noise = source_or_secure(source), source_or_secure(self.noise.noise.source)
             facts = facts_of(self.model, self.loss, self.plan, rows.none, secret=(drawn.private, noise.private))
-            facts |= {"max_norm": repr(self.max_norm), "clipping": repr(self.clipping), "step": str(self.steps)}
+            facts |= {"max_norm": repr((self.norms.settings, self.norms.state)), "clipping": repr(self.clipping)}
+            facts |= {"step": str(self.steps)}
             facts |= {"sharded": str(ranks.sharded), "data": str(ranks.sharded or len(rows)), **self.alike}
             agree(ranks, facts, {"noise": noise} | ({"draws": drawn} if ranks.sharded else {}))
             same_start(ranks, self.model)
@@ -133,25 +137,29 @@ class PrivateGradient:
         checked = self._ready(batch.examples)
         batch.used, self.steps = True, self.steps + 1
         self.model.zero_grad()  # of the parameters that are not trained too: what is there has no noise
-        noised = self._noised(checked, batch.examples)
+        noised = self._noised(checked, batch.examples, batch.step)
         self.model.zero_grad()
         for name, p in checked.parameters.items():
             p.grad = noised[name]
 
-    def _noised(self, checked: CheckedModel, examples: Any) -> dict[str, Tensor]:
+    def _noised(self, checked: CheckedModel, examples: Any, step: int) -> dict[str, Tensor]:
         """The clipped gradients of the examples, summed, noised and divided by the planned number of examples.
 
         An error may carry a reference to the sum, which has no noise yet: it is wiped first. What failed on private
         rows is not told, but for hush's own errors, which say nothing of a row.
         """
-        scale = self.plan.noise_multiplier, self.max_norm * self.share
-        flat, named = checked.room()  # new, so that the model holds no part of it
+        noise_multiplier = self.plan.noise_at(step)
+        norm = self.norms.at(step, noise_multiplier)
+        scale = noise_multiplier, norm.sensitivity
+        flat, named = checked.room(self.norms.more)  # new, so that the model holds no part of it
         failed = False
         try:
             self.noise.begin(flat, *scale)
-            with all_or_none(self.ranks, self.steps):
-                checked.add_clipped(named, examples, self.max_norm, self.clipping, self.share)
+            with all_or_none(self.ranks, step):
+                checked.add_clipped(named, examples, norm.norm, norm.clipping(self.clipping), self.share)
+            norm.put_count(flat)
             self.noise.finish(flat, *scale)
+            self.norms.learn(norm, flat)
         except BaseException as error:
             flat.zero_()
             if isinstance(error, HushError) or not isinstance(error, Exception):
