@@ -19,6 +19,7 @@ from hush.errors import InvalidParameter as InvalidParameter
 from hush.errors import LedgerError as LedgerError
 from hush.errors import NotCovered as NotCovered
 from hush.errors import NotInstalled as NotInstalled
+from hush.errors import RankLost as RankLost
 from hush.mechanisms.combinators.group import Group as Group
 from hush.mechanisms.combinators.group import Under as Under
 from hush.mechanisms.combinators.one_after_another import Repeat as Repeat

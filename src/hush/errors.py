@@ -6,6 +6,7 @@ HushError
 |-- NotInstalled       an optional package is missing; the message says how to get it
 |-- BudgetExceeded     a release does not fit into what is left of a budget: nothing ran, nothing was spent
 |-- AlreadySpent       the key of a charge is in the book already, with another request or without an answer
+|-- RankLost           a process of a training on several is gone or late; the step that it was in was not applied
 |-- LedgerError        a budget book cannot be read, written or trusted
 `-- Contradiction      two certificates exclude each other, or one is no number: a fault in hush, which gives no answer
 
@@ -78,6 +79,21 @@ class Contradiction(HushError):
 
     def __init__(self, lower: float, upper: float) -> None:
         super().__init__(f"A lower bound of {lower:g} contradicts an upper bound of {upper:g}: please report this.")
+
+
+class RankLost(HushError):
+    """A process of a training on several is gone or late: the step was not applied, no sum without noise is left.
+
+    >>> raise RankLost([1], 0)
+    Traceback (most recent call last):
+    hush.errors.RankLost: Rank 1 is lost or late, as rank 0 sees it: the step was not applied. Go on by resume_from.
+    """
+
+    def __init__(self, lost: list[int], seen_by: int) -> None:
+        named = "Rank " + str(lost[0]) if len(lost) == 1 else "Ranks " + ", ".join(map(str, lost))
+        told = f"{named} {'is' if len(lost) == 1 else 'are'} lost or late, as rank {seen_by} sees it"
+        super().__init__(f"{told}: the step was not applied. Go on by resume_from.")
+        self.ranks = tuple(lost)
 
 
 class BudgetExceeded(HushError):

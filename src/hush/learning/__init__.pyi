@@ -1,5 +1,6 @@
 # The public names of hush.learning; each is loaded when first used, as torch takes seconds to import.
 
+from hush.learning.distributed.ranks import Ranks as Ranks
 from hush.learning.dpsgd.data import PadTo as PadTo
 from hush.learning.dpsgd.fit import Progress as Progress
 from hush.learning.dpsgd.fit import Trained as Trained
@@ -16,6 +17,8 @@ from hush.learning.linear.noisy_descent import PoissonGradient as PoissonGradien
 from hush.learning.linear.objective_perturbation import Objective as Objective
 from hush.learning.linear.one_pass import OnePass as OnePass
 from hush.learning.linear.output_perturbation import Output as Output
+from hush.learning.per_example.clip_norms import AdaptiveNorm as AdaptiveNorm
+from hush.learning.per_example.clip_norms import NormSchedule as NormSchedule
 from hush.learning.per_example.clipped_sum import clipped_gradient as clipped_gradient
 from hush.learning.per_example.clipping import Automatic as Automatic
 from hush.learning.per_example.clipping import Clipping as Clipping

@@ -142,3 +142,13 @@ def is_compilers_mark(name: str, value: object) -> bool:
     Which parameters get it depends on what was compiled before in this process.
     """
     return name == _COMPILERS_MARK and type(value) is str and value in _COMPILERS_MARKS
+
+
+# Processes.
+
+
+def shared_store() -> Any:
+    """The table of names and texts that all processes of torch.distributed share; None where it cannot be told."""
+    module = getattr(torch.distributed, "distributed_c10d", None)
+    found = getattr(module, "_get_default_store", None)
+    return None if found is None else found()

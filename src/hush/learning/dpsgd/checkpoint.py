@@ -17,11 +17,15 @@ from torch import Tensor, nn
 
 from hush.errors import InvalidParameter, NotInstalled
 from hush.learning.dpsgd.followers import Followers
+from hush.learning.per_example.clip_norms import NormRun
+from hush.learning.per_example.clipping import checked_norm
 from hush.questions.planning.train_plan import TrainPlan, train_plan_from_json
 
 FilePath: TypeAlias = str | PathLike[str]
 HEADER = "hush"
 """The entry of the file's metadata that holds plan, step and settings."""
+NORM = "norm"
+"""The number among those of the header that is the clipping norm of the next step."""
 
 
 @dataclass(frozen=True)
@@ -31,7 +35,8 @@ class Checkpoint:
     model: nn.Module
     optimizer: torch.optim.Optimizer
     plan: TrainPlan
-    max_norm: float
+    norms: NormRun
+    """How examples are clipped: where an adaptive norm is by now is saved, as it was noised."""
     followers: Followers = Followers()
 
     def check(self, path: FilePath) -> None:
@@ -57,7 +62,7 @@ class Checkpoint:
         followers = self.followers.state()
         tensors |= {f"average.{name}": value for name, value in followers["average"].items()}
         state = self.optimizer.state_dict()
-        numbers: dict[str, Any] = {}
+        numbers: dict[str, Any] = {NORM: self.norms.state}
         for key, values in state["state"].items():
             for name, value in values.items():
                 place = f"optimizer.{key}.{name}"
@@ -65,7 +70,7 @@ class Checkpoint:
         header = {
             "version": 2,
             "step": self.plan.checked_start(step),
-            "max_norm": self.max_norm,
+            "max_norm": self.norms.settings,
             "private": private,
             "plan": json.loads(self.plan.to_json()),
             "numbers": numbers,
@@ -99,9 +104,9 @@ class Checkpoint:
         """Put model and optimizer where the file left them: the step, and whether all so far was private."""
         header, tensors = _read(path)
         plan = train_plan_from_json(json.dumps(header["plan"]))
-        if plan != self.plan or header["max_norm"] != self.max_norm:
+        if plan != self.plan or header["max_norm"] != self.norms.settings:
             rule = f"the plan and the max_norm that the checkpoint was made with ({plan}; {header['max_norm']})"
-            raise InvalidParameter("resume_from", rule, plan=str(self.plan), max_norm=self.max_norm)
+            raise InvalidParameter("resume_from", rule, plan=str(self.plan), max_norm=self.norms.settings)
         step = self.plan.checked_start(header["step"])
         model = {name.removeprefix("model."): v for name, v in tensors.items() if name.startswith("model.")}
         try:
@@ -114,6 +119,7 @@ class Checkpoint:
             self.optimizer.load_state_dict({"state": state, "param_groups": header["groups"]})
             average = {name.removeprefix("average."): v for name, v in tensors.items() if name.startswith("average.")}
             self.followers.load({"scheduler": header["scheduler"], "average": average})
+            self.norms.state = checked_norm("resume_from", header["numbers"][NORM])
         except (RuntimeError, ValueError, KeyError, TypeError) as error:
             raise InvalidParameter(
                 "resume_from", "a checkpoint of this model, optimizer, scheduler and ema", path=str(path)

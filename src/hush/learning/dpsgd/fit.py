@@ -13,7 +13,9 @@ from torch.optim.lr_scheduler import LRScheduler
 from hush.account import Account
 from hush.checks import count
 from hush.curves.bound import Bound
-from hush.errors import InvalidParameter
+from hush.errors import InvalidParameter, NotCovered
+from hush.learning.distributed.agreement import digest_of_state, same_error_everywhere
+from hush.learning.distributed.ranks import Ranks
 from hush.learning.dpsgd.checkpoint import Checkpoint, FilePath
 from hush.learning.dpsgd.data import Collate, TrainingData
 from hush.learning.dpsgd.evaluation import Evaluation, Metric
@@ -22,6 +24,7 @@ from hush.learning.dpsgd.gradient_noise import GradientNoise
 from hush.learning.dpsgd.private_gradient import PrivateGradient, checked_plan
 from hush.learning.dpsgd.training_payment import SavedRun
 from hush.learning.per_example.batch import Augment, Loss
+from hush.learning.per_example.clip_norms import MaxNorm
 from hush.learning.per_example.clipping import Clipping
 from hush.mechanisms.mechanism import Mechanism
 from hush.questions.planning.train_plan import TrainPlan
@@ -76,13 +79,14 @@ OnStep = Callable[[Progress], object]
 """Called after a step with what may be shown of it."""
 
 
+@same_error_everywhere
 def fit(
     model: nn.Module,
     data: TrainingData,
     plan: TrainPlan,
     *,
     loss: Loss,
-    max_norm: float,
+    max_norm: MaxNorm,
     optimizer: torch.optim.Optimizer | None = None,
     clipping: Clipping | None = None,
     noise: GradientNoise | None = None,
@@ -101,9 +105,11 @@ def fit(
     save_every: int | None = None,
     resume_from: FilePath | None = None,
     ledger: Account | None = None,
+    ranks: Ranks | None = None,
 ) -> Trained:
     """Train a model by a plan: the batches that are drawn are those that are accounted for.
 
+    `max_norm` is the norm to which each example's gradient is clipped: a number, a `NormSchedule` or an `AdaptiveNorm`.
     `optimizer` is any torch optimizer of the model's parameters (SGD at rate 0.1 with momentum if none is given).
     `data` is read by `collate_fn` and `workers`, and `augment`, `views` and `autocast` are those of `PrivateGradient`.
     A `scheduler` of the optimizer is stepped after each step; `ema` keeps a moving average of the weights.
@@ -112,7 +118,8 @@ def fit(
     Checkpoints go to `save_to` every `save_every` steps (by default at the end); `resume_from` continues one.
     A `ledger` pays for the whole plan before the first step, as one charge. An account with a key may go on from the
     last checkpoint that it knows of, and is not charged again. What a run shows must be in a checkpoint then: with
-    `save_to`, `on_step` is called right after each one.
+    `save_to`, `on_step` is called right after each one. With `ranks` several processes train together; the first of
+    them writes the checkpoints.
 
     >>> import hush
     >>> plan = hush.train_plan(examples=200, batch_size=50, epochs=2, epsilon=2.0, delta=1e-4)
@@ -123,6 +130,8 @@ def fit(
     """
     plan = checked_plan(plan)
     every = _checked_interval(save_every, save_to, plan)
+    if ranks is not None and ledger is not None:
+        raise NotCovered("a ledger with several ranks: each would be charged. Let one process pay for plan.mechanism")
     gradient = PrivateGradient(
         model,
         loss,
@@ -133,17 +142,21 @@ def fit(
         augment=augment,
         views=views,
         autocast=autocast,
+        ranks=ranks,
     )
     optimizer = _checked_optimizer(optimizer, model)
     followers = Followers.of(model, optimizer, scheduler, ema)
     evaluation = Evaluation(loss, public, metrics or {})
-    checkpoint = Checkpoint(model, optimizer, plan, gradient.max_norm, followers)
+    checkpoint = Checkpoint(model, optimizer, plan, gradient.norms, followers)
     if save_to is not None:
         checkpoint.check(save_to)
     private = gradient.noise.private and (source is None or source.private)
     if resume_from is not None:
         gradient.steps, was_private = checkpoint.load(resume_from)
         private = private and was_private
+    if ranks is not None:
+        gradient.alike["optimizer"] = type(optimizer).__qualname__ + digest_of_state(optimizer.state_dict())
+        save_to = save_to if ranks.leads else None
     evaluation.of(model)  # what fails fails before anything is drawn
     optimizer.zero_grad()  # what others left there, for parameters that are not trained, has no noise
     if ledger is not None:

@@ -11,6 +11,7 @@ from functools import lru_cache
 import torch
 from torch import Tensor
 
+from hush.arrays import Array
 from hush.learning.per_example.clipping import CHARGED_ROUNDING
 from hush.randomness.binary_grid import BinaryGrid
 from hush.randomness.integer_noise import rounded_gaussian
@@ -55,21 +56,34 @@ class SecureNoise(GradientNoise):
         """Nothing yet: the noise is added to the sum."""
 
     def finish(self, flat: Tensor, noise_multiplier: float, max_norm: float) -> None:
-        source, size = source_or_secure(self.source), flat.numel()
-        grid, deviation = _grid_and_deviation(noise_multiplier, max_norm, size)
+        size = flat.numel()
+        grid, deviation = grid_and_deviation(noise_multiplier, max_norm, size)
         for start in range(0, size, CHUNK):
             part = flat[start : start + CHUNK]
             multiples = grid.quantise(part.detach().cpu().double().numpy())
-            multiples += rounded_gaussian(source, deviation, len(multiples))
+            self.add(multiples, deviation)
             part.copy_(torch.as_tensor(grid.to_float(multiples)))
+
+    def add(self, multiples: Array, deviation: float) -> None:
+        """Add noise of this deviation, in steps of the grid, to whole numbers."""
+        source = source_or_secure(self.source)
+        for start in range(0, len(multiples), CHUNK):
+            part = multiples[start : start + CHUNK]
+            part += rounded_gaussian(source, deviation, len(part))
 
 
 @lru_cache(maxsize=16)
-def _grid_and_deviation(noise_multiplier: float, max_norm: float, size: int) -> tuple[BinaryGrid, float]:
-    """The grid, and the deviation of the noise in its steps, rounded up: the same in every step of a training."""
+def grid_and_deviation(
+    noise_multiplier: float, max_norm: float, size: int, roundings: int = 1
+) -> tuple[BinaryGrid, float]:
+    """The grid, and the deviation of the noise in its steps, rounded up: the same in every step of a training.
+
+    roundings: sums that are rounded on their own before they are added, each by up to half a step per coordinate.
+    """
     sensitivity = max_norm * (1 + CHARGED_ROUNDING)
-    grid = BinaryGrid.for_scale(noise_multiplier * sensitivity, sensitivity=sensitivity, coordinates=math.sqrt(size))
-    steps = grid.charged_l2(sensitivity, size) * Fraction(noise_multiplier)
+    rounded = roundings**2 * size  # its root is that of the coordinates, once for each rounding
+    grid = BinaryGrid.for_scale(noise_multiplier * sensitivity, sensitivity=sensitivity, coordinates=math.sqrt(rounded))
+    steps = grid.charged_l2(sensitivity, rounded) * Fraction(noise_multiplier)
     return grid, math.nextafter(float(steps), math.inf)
 
 

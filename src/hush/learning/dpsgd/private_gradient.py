@@ -12,15 +12,28 @@ from torch import Tensor, nn
 
 from hush.errors import HushError, InvalidParameter, NotCovered
 from hush.learning.boundary import WITHHELD
+from hush.learning.distributed.agreement import (
+    agree,
+    all_or_none,
+    checked_ranks,
+    refuse_wrapped,
+    same_error_everywhere,
+    same_start,
+)
+from hush.learning.distributed.common_facts import facts_of
+from hush.learning.distributed.ranks import Ranks
+from hush.learning.distributed.split_draws import check_scheme, rank_batches
 from hush.learning.dpsgd.data import Collate, TrainingData, TrainingRows
 from hush.learning.dpsgd.gradient_noise import GradientNoise, SecureNoise
+from hush.learning.dpsgd.shared_noise import SharedNoise
 from hush.learning.per_example.batch import Augment, Loss, averaged_over_views
+from hush.learning.per_example.clip_norms import MaxNorm, checked_clip_norm
 from hush.learning.per_example.clipped_sum import CheckedModel
-from hush.learning.per_example.clipping import Clipping, Flat, checked_norm
+from hush.learning.per_example.clipping import Clipping, Flat
 from hush.learning.per_example.low_precision import checked_precision
 from hush.learning.per_example.ways import Way
 from hush.questions.planning.train_plan import TrainPlan
-from hush.randomness.source import Source
+from hush.randomness.source import Source, source_or_secure
 
 SLOW = "This model runs row by row, which takes many times as long as plain SGD. Its gradients are right. The way:"
 
@@ -38,7 +51,8 @@ class PrivateGradient:
     """Private gradients by a plan, for those who own their loop.
 
     `batches` draws as the plan says. Calling the object with a drawn batch, once each, puts the noised and averaged
-    gradient into `.grad` of the parameters, where any torch optimizer finds it. Any other batch is refused.
+    gradient into `.grad` of the parameters, where any torch optimizer finds it. Any other batch is refused. With `ranks`
+    it is that of the batches of all processes together, the same in each of them.
     `augment` makes a random view of one example's inputs; the gradient of the example is then the mean over so many
     `views`, clipped after it (De et al. 2022). `autocast=torch.bfloat16` computes layers in bfloat16, forth and back.
 
@@ -54,24 +68,28 @@ class PrivateGradient:
     True
     """
 
+    @same_error_everywhere
     def __init__(
         self,
         model: nn.Module,
         loss: Loss,
         plan: TrainPlan,
         *,
-        max_norm: float,
+        max_norm: MaxNorm,
         clipping: Clipping | None = None,
         noise: GradientNoise | None = None,
         augment: Augment | None = None,
         views: int = 1,
         autocast: torch.dtype | None = None,
+        ranks: Ranks | None = None,
     ) -> None:
         self.model, self.plan = model, checked_plan(plan)
         self.loss = averaged_over_views(loss, augment, views)
         self.autocast = checked_precision(autocast)
-        self.max_norm = checked_norm("PrivateGradient", max_norm)
+        norm = checked_clip_norm("PrivateGradient", max_norm)
+        norm.check([self.plan.noise_multiplier * factor for _, factor in self.plan.noise_schedule or ((0, 1.0),)])
         self.share = 1 / self.plan.expected_batch  # the gradient is divided by the planned number of examples
+        self.norms = norm.begun(self.share)
         self.clipping, self.noise = clipping or Flat(), noise or SecureNoise()
         self.steps = 0
         self._checked: CheckedModel | None = None
@@ -79,6 +97,12 @@ class PrivateGradient:
         self._drawn: DrawnBatch | None = None
         self._run: object = None
         self.device = _one_device(model)
+        self.ranks = checked_ranks(ranks)
+        self.alike: dict[str, str] = {}
+        """What else must be equal on all ranks, by name."""
+        if self.ranks is not None:
+            check_scheme(self.plan, self.ranks)
+            self.noise = SharedNoise.of(self.noise, self.ranks)
 
     @property
     def way(self) -> Way | None:
@@ -103,9 +127,9 @@ class PrivateGradient:
         `workers` processes read rows a few steps ahead. The model is checked on random rows of these shapes before any
         row is drawn.
         """
-        rows = self.checked_rows(data, collate_fn, workers)
+        rows = self._agreed_rows(data, collate_fn, workers, source, ranks=self.ranks)
         run = self._run = object()
-        for examples in rows.each(self.plan.batches(len(rows), source, start=self.steps)):
+        for examples in rows.each(rank_batches(self.plan, len(rows), source, start=self.steps, ranks=self.ranks)):
             if run is not self._run:
                 rule = "one run of batches at a time: another one began, and the plan accounts for one"
                 raise InvalidParameter("PrivateGradient.batches", rule, step=self.steps)
@@ -120,6 +144,28 @@ class PrivateGradient:
         self._ready(rows.none)
         return rows
 
+    @same_error_everywhere
+    def _agreed_rows(
+        self,
+        data: TrainingData,
+        collate_fn: Collate | None,
+        workers: int,
+        source: Source | None,
+        *,
+        ranks: Ranks | None,
+    ) -> TrainingRows:
+        """The checked rows; on several ranks, once all of them agree on what will run."""
+        rows = self.checked_rows(data, collate_fn, workers)
+        if isinstance(self.noise, SharedNoise) and ranks is not None:
+            drawn, noise = source_or_secure(source), source_or_secure(self.noise.noise.source)
+            facts = facts_of(self.model, self.loss, self.plan, rows.none, secret=(drawn.private, noise.private))
+            facts |= {"max_norm": repr((self.norms.settings, self.norms.state)), "clipping": repr(self.clipping)}
+            facts |= {"step": str(self.steps), "autocast": str(self.autocast)}
+            facts |= {"sharded": str(ranks.sharded), "data": str(ranks.sharded or len(rows)), **self.alike}
+            agree(ranks, facts, {"noise": noise} | ({"draws": drawn} if ranks.sharded else {}))
+            same_start(ranks, self.model)
+        return rows
+
     def __call__(self, batch: DrawnBatch) -> None:
         """Put the private gradient of a drawn batch into the parameters; this is a step, even if it is empty."""
         if not isinstance(batch, DrawnBatch) or batch is not self._drawn or batch.used:
@@ -128,24 +174,29 @@ class PrivateGradient:
         checked = self._ready(batch.examples)
         batch.used, self.steps = True, self.steps + 1
         self.model.zero_grad()  # of the parameters that are not trained too: what is there has no noise
-        noised = self._noised(checked, batch.examples)
+        noised = self._noised(checked, batch.examples, batch.step)
         self.model.zero_grad()
         for name, p in checked.parameters.items():
             p.grad = noised[name]
 
-    def _noised(self, checked: CheckedModel, examples: Any) -> dict[str, Tensor]:
+    def _noised(self, checked: CheckedModel, examples: Any, step: int) -> dict[str, Tensor]:
         """The clipped gradients of the examples, summed, noised and divided by the planned number of examples.
 
         An error may carry a reference to the sum, which has no noise yet: it is wiped first. What failed on private
         rows is not told, but for hush's own errors, which say nothing of a row.
         """
-        scale = self.plan.noise_multiplier, self.max_norm * self.share
-        flat, named = checked.room()  # new, so that the model holds no part of it
+        noise_multiplier = self.plan.noise_at(step)
+        norm = self.norms.at(step, noise_multiplier)
+        scale = noise_multiplier, norm.sensitivity
+        flat, named = checked.room(self.norms.more)  # new, so that the model holds no part of it
         failed = False
         try:
             self.noise.begin(flat, *scale)
-            checked.add_clipped(named, examples, self.max_norm, self.clipping, self.share)
+            with all_or_none(self.ranks, step):
+                checked.add_clipped(named, examples, norm.norm, norm.clipping(self.clipping), self.share)
+            norm.put_count(flat)
             self.noise.finish(flat, *scale)
+            self.norms.learn(norm, flat)
         except BaseException as error:
             flat.zero_()
             if isinstance(error, HushError) or not isinstance(error, Exception):
@@ -184,9 +235,12 @@ def _state(module: nn.Module) -> tuple[Any, ...]:
 def _one_device(model: object) -> torch.device:
     if not isinstance(model, nn.Module):
         raise InvalidParameter("model", "a torch.nn.Module", model=type(model).__name__)
+    refuse_wrapped(model)
     trained = [p for p in model.parameters() if p.requires_grad]
     places = sorted({f"{p.device}, {p.dtype}" for p in trained})
     if len(places) != 1:
         rule = "trainable parameters, all on one device and of one type"
         raise InvalidParameter("model", rule, parameters=places)
+    if trained[0].is_meta:
+        raise InvalidParameter("model", "parameters with numbers: model.to_empty(device=...) and load them", on="meta")
     return trained[0].device

@@ -47,7 +47,7 @@ class SavedRun:
         if account is None:
             return cls(checkpoint, save_to, every, private, None)
         plan = checkpoint.plan
-        what = f"fit by a plan, max_norm {gradient.max_norm!r}: {plan.to_json()}"
+        what = f"fit by a plan, max_norm {gradient.norms.settings!r}: {plan.to_json()}"
         charge = Charge(what, plan.mechanism, private=private)
         reserved = account.reserve(charge, resumed=gradient.steps if resumed else None)
         run = cls(checkpoint, save_to, every, private, reserved)

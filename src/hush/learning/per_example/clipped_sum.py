@@ -130,10 +130,13 @@ class CheckedModel:
             reason = str(error).split("\n")[0]
             raise InvalidParameter("data", "tensors of the types that the model takes", reason=reason) from error
 
-    def room(self) -> tuple[Tensor, dict[str, Tensor]]:
-        """Room for one gradient: zeros for all parameters in a row, and the pieces that belong to each of them."""
-        flat = torch.zeros(sum(self.sizes), dtype=self.kind, device=self.device)
-        pieces = zip(self.parameters.items(), flat.split(self.sizes), strict=True)
+    def room(self, more: int = 0) -> tuple[Tensor, dict[str, Tensor]]:
+        """Room for one gradient: zeros for all parameters in a row, and the pieces that belong to each of them.
+
+        more: further zeros at the end of the row.
+        """
+        flat = torch.zeros(sum(self.sizes) + more, dtype=self.kind, device=self.device)
+        pieces = zip(self.parameters.items(), flat[: sum(self.sizes)].split(self.sizes), strict=True)
         return flat, {name: piece.view_as(p) for (name, p), piece in pieces}
 
     def micro(self, count: int) -> int:

@@ -18,9 +18,13 @@ long sum. Terms that cancel are taken care of where norms are made.
 """
 
 
+SMALLEST_NORM, LARGEST_NORM = 1e-12, 1e12
+"""Norms whose squares floats hold with all digits, and those of entries that matter beside them."""
+
+
 def checked_norm(who: str, max_norm: object) -> float:
-    """A norm whose square floats hold with all digits, and those of entries that matter beside it."""
-    return number(who, "1e-12 <= max_norm <= 1e12", 1e-12, 1e12, max_norm=max_norm)
+    """A norm to clip to."""
+    return number(who, "1e-12 <= max_norm <= 1e12", SMALLEST_NORM, LARGEST_NORM, max_norm=max_norm)
 
 
 class Clipping(ABC):
@@ -44,7 +48,7 @@ class Flat(Clipping):
     """
 
     def factors(self, squares: Tensor, max_norm: float, share: float = 1.0) -> Tensor:
-        return _totals(squares).rsqrt().mul_(max_norm * share).clamp_max_(share)
+        return totals(squares).rsqrt().mul_(max_norm * share).clamp_max_(share)
 
 
 @dataclass(frozen=True)
@@ -79,9 +83,9 @@ class Automatic(Clipping):
         object.__setattr__(self, "stability", positive("Automatic", stability=self.stability))
 
     def factors(self, squares: Tensor, max_norm: float, share: float = 1.0) -> Tensor:
-        return max_norm * share / (_totals(squares).sqrt() + self.stability)
+        return max_norm * share / (totals(squares).sqrt() + self.stability)
 
 
-def _totals(squares: Tensor) -> Tensor:
+def totals(squares: Tensor) -> Tensor:
     """Squared norms of the whole gradients."""
     return squares.sum(0) if squares.dim() > 1 else squares

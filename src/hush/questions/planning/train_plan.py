@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import json
 import math
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
 
 import numpy as np
@@ -13,6 +13,7 @@ from hush.checks import count, number
 from hush.curves.bound import Bound
 from hush.curves.relation import Relation
 from hush.errors import InvalidParameter
+from hush.mechanisms.combinators.one_after_another import sequence
 from hush.mechanisms.leaves.gaussian import Gaussian
 from hush.mechanisms.mechanism import Mechanism
 from hush.mechanisms.scheme import Scheme
@@ -20,8 +21,9 @@ from hush.mechanisms.schemes.poisson import Poisson
 from hush.questions.calibrate import calibrate
 from hush.questions.json.codec import decode, encode
 from hush.questions.json.mechanisms import VERSION
-from hush.questions.json.strict import as_number, as_whole, members, parse, refuse
+from hush.questions.json.strict import as_list, as_number, as_whole, members, parse, refuse
 from hush.questions.planning.central_limit import like_samples
+from hush.questions.planning.noise_schedule import NoiseSchedule, checked_schedule, factor_at, pieces
 from hush.questions.statement import statement
 from hush.randomness.source import Source, source_or_secure
 
@@ -38,11 +40,15 @@ class TrainPlan:
     delta: float
     mechanism: Mechanism
     bound: Bound
+    noise_schedule: NoiseSchedule = ()
+    """From which step on the noise is so many times the noise multiplier."""
 
     def __post_init__(self) -> None:
         """Refuse fields that do not belong together (dataclasses.replace): epsilon would be that of another run."""
         scheme = self.scheme.for_training(examples=self.examples, batch_size=self.batch_size, epochs=self.epochs)
-        run = _run(scheme, self.noise_multiplier, _draws(scheme, self.examples, self.batch_size, self.epochs))
+        schedule = checked_schedule(self.noise_schedule, scheme.steps)
+        draws = _draws(scheme, self.examples, self.batch_size, self.epochs)
+        run = _run(scheme, self.noise_multiplier, draws, schedule)
         if (scheme, run, self.delta) != (self.scheme, self.mechanism, self.bound.delta):
             rule = "fields that belong together: make another plan by hush.train_plan(...)"
             raise InvalidParameter("TrainPlan", rule, mechanism=str(self.mechanism))
@@ -61,6 +67,18 @@ class TrainPlan:
     def steps(self) -> int:
         """All steps."""
         return self.scheme.steps * _draws(self.scheme, self.examples, self.batch_size, self.epochs)
+
+    def noise_at(self, step: int) -> float:
+        """The noise multiplier of a step.
+
+        >>> fading = ((0, 1.0), (10, 0.5))
+        >>> plan = train_plan(
+        ...     examples=100, batch_size=10, epochs=2, noise_multiplier=2.0, delta=1e-3, noise_schedule=fading
+        ... )
+        >>> plan.noise_at(9), plan.noise_at(10), str(plan.mechanism)
+        (2.0, 1.0, '...')
+        """
+        return self.noise_multiplier * factor_at(self.noise_schedule, step)
 
     @property
     def expected_batch(self) -> float:
@@ -117,7 +135,7 @@ class TrainPlan:
         steps = count("TrainPlan.first", 0, steps=steps)
         if steps > self.steps:
             raise InvalidParameter("TrainPlan.first", f"at most the {self.steps} steps of the plan", steps=steps)
-        return _run(self.scheme, self.noise_multiplier, -(-steps // self.epoch_steps))
+        return _run(self.scheme, self.noise_multiplier, -(-steps // self.epoch_steps), self.noise_schedule)
 
     def statement(self, unit: str = "record") -> str:
         """The guarantee of the whole plan in words."""
@@ -132,14 +150,20 @@ class TrainPlan:
             "scheme": encode(self.scheme),
             "noise_multiplier": self.noise_multiplier,
             "delta": self.delta,
+            **({"noise_schedule": [list(pair) for pair in self.noise_schedule]} if self.noise_schedule else {}),
         }
         return json.dumps({"hush_train_plan": VERSION, **fields, "mechanism": encode(self.mechanism)})
+
+    @property
+    def _fading(self) -> str:
+        said = ", ".join(f"{factor:g} from step {step} on" for step, factor in self.noise_schedule)
+        return f" times {said}" if said else ""
 
     def __str__(self) -> str:
         return (
             f"{self.steps} steps on {self.scheme}: {self.epochs:g} epochs of {self.examples} examples, "
             f"{self.batch_size} expected per step\n"
-            f"noise multiplier {self.noise_multiplier:.6g}; epsilon {self.bound.reported(6)} at delta = {self.delta:g} "
+            f"noise multiplier {self.noise_multiplier:.6g}{self._fading}; epsilon {self.bound.reported(6)} at delta = {self.delta:g} "
             f"for the whole plan ({self.mechanism.compared})"
         )
 
@@ -153,12 +177,14 @@ def train_plan(
     epsilon: float | None = None,
     noise_multiplier: float | None = None,
     scheme: type[Scheme] = Poisson,
+    noise_schedule: Sequence[tuple[int, float]] = (),
 ) -> TrainPlan:
     """A plan for DP-SGD: the least noise that meets (epsilon, delta), or what a given noise_multiplier gives.
 
     `examples` is a public number. `scheme` is how batches are drawn: hush.Poisson (each example in each step with
     probability batch_size/examples), hush.Allocation (each example in one random step per epoch), hush.ShuffledBatches
-    or hush.WithoutReplacement (replace-one). No data is looked at.
+    or hush.WithoutReplacement (replace-one). `noise_schedule` is a public plan of noise that changes: ((0, 1.0), (500,
+    0.7)) has 0.7 times the noise from step 500 on, accounted as one run after the other. No data is looked at.
 
     >>> plan = train_plan(examples=60_000, batch_size=256, epochs=10, epsilon=2.0, delta=1e-5)
     >>> print(plan)
@@ -178,35 +204,39 @@ def train_plan(
     if (epsilon is None) == (noise_multiplier is None):
         rule = "either epsilon or noise_multiplier"
         raise InvalidParameter(who, rule, epsilon=epsilon, noise_multiplier=noise_multiplier)
+    schedule = checked_schedule(noise_schedule, way.steps)
     if noise_multiplier is None:
-        noise_multiplier = _least_noise(way, draws, batch_size / examples, epsilon, delta)
-    mechanism = _run(way, noise_multiplier, draws)
+        noise_multiplier = _least_noise(way, draws, batch_size / examples, epsilon, delta, schedule)
+    mechanism = _run(way, noise_multiplier, draws, schedule)
     bound = mechanism.epsilon(delta=delta)
     if math.isinf(bound.upper):
         raise InvalidParameter(who, "a finite epsilon", noise_multiplier=noise_multiplier, delta=delta)
-    return TrainPlan(examples, batch_size, epochs, way, float(noise_multiplier), delta, mechanism, bound)
+    return TrainPlan(examples, batch_size, epochs, way, float(noise_multiplier), delta, mechanism, bound, schedule)
 
 
-def _least_noise(scheme: Scheme, draws: int, rate: float, epsilon: object, delta: float) -> float:
+def _least_noise(
+    scheme: Scheme, draws: int, rate: float, epsilon: object, delta: float, schedule: NoiseSchedule
+) -> float:
     """The least noise multiplier that meets the target; a run of no steps meets any."""
     limit = number("train_plan", "1e-6 <= epsilon <= 100", 1e-6, 100.0, epsilon=epsilon)
     if draws == 0:
         return 1.0
     alone = calibrate(lambda noise: Gaussian(noise).repeat(draws), over=(0.01, 1e8), epsilon=limit, delta=delta).value
-    if not scheme.gains:
+    if not scheme.gains and not schedule:
         return float(alone)
     # No sample needs more noise than all examples would (twice that where one is replaced), and hardly less than
     # the central limit theorem's share of it.
     most = 2.1 * alone if scheme.covers is Relation.REPLACE else 1.01 * alone
     least = min(max(0.5 * rate * alone, 0.25), 0.5 * alone)
+    factors = [factor for _, factor in schedule] or [1.0]
     return float(
         calibrate(
-            lambda noise: _run(scheme, noise, draws),
-            over=(least, most),
+            lambda noise: _run(scheme, noise, draws, schedule),
+            over=(least / max(factors), most / min(factors)),
             epsilon=limit,
             delta=delta,
             tolerance=1e-6 if scheme.quick else 1e-4,
-            like=_like(scheme, rate, draws),
+            like=() if schedule else _like(scheme, rate, draws),
         ).value
     )
 
@@ -232,7 +262,10 @@ def train_plan_from_json(text: str) -> TrainPlan:
     True
     """
     names = {"examples", "batch_size", "epochs", "scheme", "noise_multiplier", "delta", "mechanism", "hush_train_plan"}
-    given = members(parse(text), names)
+    given = members(parse(text), names, {"noise_schedule"})
+    schedule = [as_list(pair) for pair in as_list(given.get("noise_schedule", []))]
+    if any(len(pair) != 2 for pair in schedule):
+        refuse("pairs [step, factor]", noise_schedule=given["noise_schedule"])
     if as_whole(given["hush_train_plan"]) != VERSION:
         refuse(f"a plan of version {VERSION}", hush_train_plan=given["hush_train_plan"])
     scheme = decode(Scheme, given["scheme"])
@@ -243,6 +276,7 @@ def train_plan_from_json(text: str) -> TrainPlan:
         delta=as_number(given["delta"]),
         noise_multiplier=as_number(given["noise_multiplier"]),
         scheme=type(scheme),
+        noise_schedule=[(as_whole(step), as_number(factor)) for step, factor in schedule],
     )
     if plan.scheme != scheme or encode(plan.mechanism) != given["mechanism"]:
         refuse("the scheme and the mechanism that its numbers make", scheme=str(scheme), mechanism=given["mechanism"])
@@ -254,6 +288,9 @@ def _draws(scheme: Scheme, examples: int, batch_size: int, epochs: float) -> int
     return math.ceil(epochs * examples / batch_size) if scheme.one_sample else round(epochs)
 
 
-def _run(scheme: Scheme, noise_multiplier: float, draws: int) -> Mechanism:
+def _run(scheme: Scheme, noise_multiplier: float, draws: int, schedule: NoiseSchedule) -> Mechanism:
     """Each step clips to norm 1 and adds Gaussian noise: one record added or removed moves its sum by at most 1."""
-    return Gaussian(noise_multiplier).on(scheme).repeat(draws).under(scheme.covers)
+    steps = pieces(schedule, draws * scheme.steps)
+    runs = [Gaussian(noise_multiplier * factor).on(scheme).repeat(length // scheme.steps) for length, factor in steps]
+    run = sequence(*runs) if len(runs) > 1 else runs[0] if runs else Gaussian(noise_multiplier).on(scheme).repeat(0)
+    return run.under(scheme.covers)
