@@ -52,6 +52,18 @@ def allocation(random: Random) -> hush.Allocation:
     return hush.Allocation(steps=times * random.choice([2, 5, 30, 400]), times=times)
 
 
+def spaced(random: Random) -> Scheme:
+    """Batches for noise that may be correlated."""
+    parts = random.choice([1, 2, 5])
+    return random.choice(
+        [
+            hush.CyclicPoisson(rate=rate(random), parts=parts),
+            hush.CyclicAllocation(steps=parts * random.choice([2, 30]), parts=parts),
+            hush.BallsInBins(bins=parts * random.choice([2, 30]), epochs=random.choice([1, 4]), bands=parts),
+        ]
+    )
+
+
 def probabilities(random: Random, size: int) -> list[float]:
     """So many probabilities; all but the first may be zero."""
     weights = [random.randint(1, 20), *(random.choice([0, 1, 2, 5, 20]) for _ in range(size - 1))]
@@ -192,6 +204,7 @@ def scheme(random: Random) -> Scheme:
         lambda: hush.WithReplacement(random.randint(0, population), population),
         lambda: hush.ShuffledBatches(random.randint(1, 50)),
         lambda: allocation(random),
+        lambda: spaced(random),
         lambda: hush.Revealed(hush.Poisson(rate=rate(random))),
         lambda: hush.Revealed(hush.WithoutReplacement(random.randint(0, population), population)),
     ]
@@ -208,7 +221,7 @@ def sampled(random: Random, inner: Mechanism) -> Mechanism:
         chosen = random.choice([kind(size, size * random.randint(1, 30)), hush.ShuffledBatches(random.randint(1, 50))])
     elif numbers:
         chosen = hush.ShuffledBatches(random.randint(1, 50))
-    if inner.scope.no_secret_sample and not isinstance(chosen, hush.Allocation):
+    if inner.scope.no_secret_sample and chosen.one_sample | isinstance(chosen, hush.ShuffledBatches):
         if numbers and isinstance(chosen, hush.ShuffledBatches):  # known batches of no fixed number of records
             return inner
         chosen = hush.Revealed(chosen)

@@ -72,6 +72,11 @@ from hush.mechanisms.schemes.one_sample import Sampled as Sampled
 from hush.mechanisms.schemes.poisson import Poisson as Poisson
 from hush.mechanisms.schemes.revealed import Revealed as Revealed
 from hush.mechanisms.schemes.shuffled_batches import ShuffledBatches as ShuffledBatches
+from hush.mechanisms.schemes.spaced.balls_in_bins import BallsInBins as BallsInBins
+from hush.mechanisms.schemes.spaced.banded_noise import BandedNoise as BandedNoise
+from hush.mechanisms.schemes.spaced.cyclic_allocation import CyclicAllocation as CyclicAllocation
+from hush.mechanisms.schemes.spaced.cyclic_poisson import CyclicPoisson as CyclicPoisson
+from hush.mechanisms.schemes.spaced.spaced_scheme import Spaced as Spaced
 from hush.mechanisms.schemes.unequal_poisson import UnequalPoisson as UnequalPoisson
 from hush.mechanisms.traits import Step as Step
 from hush.questions.calibrate import Calibration as Calibration

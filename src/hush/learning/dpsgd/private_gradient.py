@@ -11,8 +11,9 @@ from torch import Tensor, nn
 
 from hush.errors import HushError, InvalidParameter, NotCovered
 from hush.learning.boundary import WITHHELD
+from hush.learning.correlated.streamed_noise import noise_of
 from hush.learning.dpsgd.data import TrainingData, TrainingRows
-from hush.learning.dpsgd.gradient_noise import GradientNoise, SecureNoise
+from hush.learning.dpsgd.gradient_noise import GradientNoise
 from hush.learning.per_example.batch import Loss
 from hush.learning.per_example.clipped_sum import CheckedModel
 from hush.learning.per_example.clipping import Clipping, Flat, checked_norm
@@ -60,7 +61,7 @@ class PrivateGradient:
         self.model, self.loss, self.plan = model, loss, checked_plan(plan)
         self.max_norm = checked_norm("PrivateGradient", max_norm)
         self.share = 1 / self.plan.expected_batch  # the gradient is divided by the planned number of examples
-        self.clipping, self.noise = clipping or Flat(), noise or SecureNoise()
+        self.clipping, self.noise = clipping or Flat(), noise_of(self.plan.noise, noise)
         self.steps = 0
         self._checked: CheckedModel | None = None
         self._states: list[tuple[Any, ...]] = []
@@ -76,13 +77,17 @@ class PrivateGradient:
         """
         rows = self.checked_rows(data)
         run = self._run = object()
+        self.noise.start_over()  # parts of the records are drawn anew too, and correlation must not reach across
         for places in self.plan.batches(len(rows), source, start=self.steps):
             if run is not self._run:
                 rule = "one run of batches at a time: another one began, and the plan accounts for one"
                 raise InvalidParameter("PrivateGradient.batches", rule, step=self.steps)
             drawn = self._drawn = DrawnBatch(self.steps, rows.at(torch.as_tensor(places)))
             yield drawn
+            if not drawn.used:
+                self.noise.start_over()  # a step without noise: those after it would be closer than the plan has it
             self.steps = max(self.steps, drawn.step + 1)
+        self.noise.start_over()  # who holds this object later learns nothing from it
 
     def checked_rows(self, data: TrainingData) -> TrainingRows:
         """The rows, if model and plan can be used with them: found out before any row is drawn."""
@@ -119,6 +124,7 @@ class PrivateGradient:
             self.noise.finish(flat, *scale)
         except BaseException as error:
             flat.zero_()
+            self.noise.start_over()
             if isinstance(error, HushError) or not isinstance(error, Exception):
                 raise
             failed = True

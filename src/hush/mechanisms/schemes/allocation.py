@@ -34,6 +34,16 @@ def steps_per_epoch(who: str, examples: int, batch_size: int, epochs: float) -> 
     return max(1, round(examples / batch_size))
 
 
+def by_place(place: Array, steps: int) -> list[np.ndarray]:
+    """The records of each step, from the step of each record.
+
+    >>> [batch.tolist() for batch in by_place(np.array([1, 0, 1]), 3)]
+    [[1], [0, 2], []]
+    """
+    ordered = np.argsort(place, kind="stable")
+    return np.split(ordered, np.searchsorted(place[ordered], np.arange(1, steps)))
+
+
 @dataclass(frozen=True)
 class Allocation(Scheme):
     """An epoch of `steps` steps, in `times` rounds of equal length; each record is in one step of each round.
@@ -85,10 +95,7 @@ class Allocation(Scheme):
         bits = source_or_secure(source)
         batches: list[np.ndarray] = []
         for _ in range(self.times):
-            place = integers(bits, self.round, population)
-            ordered = np.argsort(place, kind="stable")
-            cuts = np.searchsorted(place[ordered], np.arange(1, self.round))
-            batches += np.split(ordered, cuts)
+            batches += by_place(integers(bits, self.round, population), self.round)
         return batches
 
     def __str__(self) -> str:
