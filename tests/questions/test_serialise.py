@@ -57,6 +57,7 @@ EACH: list[Mechanism] = [
     hush.Laplace(2.0).beside(hush.Laplace(2.0)),
     hush.Laplace(1.0).repeat(2).on(hush.Poisson(rate=0.0)),
     hush.Gaussian(1.0).on(hush.Allocation(steps=10, times=2)),
+    hush.Gaussian(1.0).on(hush.CyclicPoisson(rate=1 / 3, parts=4)),
     STEP.repeat(5).group(4),
     STEP.repeat(5).under(Relation.REPLACE),
     hush.NoisyIteration(
@@ -76,6 +77,9 @@ EACH_SCHEME: list[Scheme] = [
     hush.ShuffledBatches(7),
     hush.Revealed(hush.UnequalPoisson([0.1])),
     hush.Allocation(steps=10, times=5),
+    hush.CyclicPoisson(rate=0.1, parts=3),
+    hush.CyclicAllocation(steps=10, parts=5),
+    hush.BallsInBins(bins=10, epochs=3, bands=5),
 ]
 
 

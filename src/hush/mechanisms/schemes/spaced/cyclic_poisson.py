@@ -50,7 +50,8 @@ class CyclicPoisson(SpacedScheme):
     quick: ClassVar[bool] = True
     theorem: ClassVar[str] = (
         "a record is touched once per cycle, by one coin, and the noise of its cycles does not overlap: "
-        "Choquette-Choo, Ganesh, McKenna, McMahan, Rush, Thakurta, Xu 2023, Thm 4 (proof in docs/theory/correlated-noise.md)"
+        "Choquette-Choo, Ganesh, McKenna, McMahan, Rush, Thakurta, Xu 2023, Thm 4 (proof in "
+        "docs/theory/correlated-noise.md)"
     )
 
     @property
