@@ -203,6 +203,7 @@ def scheme(random: Random) -> Scheme:
         lambda: hush.WithoutReplacement(random.randint(0, population), population),
         lambda: hush.WithReplacement(random.randint(0, population), population),
         lambda: hush.ShuffledBatches(random.randint(1, 50)),
+        lambda: hush.CappedPoisson(rate(random), random.randint(0, 40), random.choice([None, population])),
         lambda: allocation(random),
         lambda: spaced(random),
         lambda: hush.Revealed(hush.Poisson(rate=rate(random))),
@@ -228,14 +229,23 @@ def sampled(random: Random, inner: Mechanism) -> Mechanism:
     return inner.on(chosen)
 
 
+def users(random: Random, inner: Mechanism) -> Mechanism:
+    """Users who add a random number of records."""
+    if random.random() < 0.3:
+        return hush.RandomContributions.poisson(inner, mean=number(random, 0.01, 2.0))
+    return hush.RandomContributions(inner, probabilities(random, random.randint(1, 4)))
+
+
 def expression(random: Random, relation: Relation, depth: int) -> Mechanism:
     """Anything that can be written down, so many combinators deep; some of it is covered by no theorem."""
     if depth == 0:
         return leaf(random, relation)
     side = "beside" if relation is Relation.ADD_REMOVE else "under"
-    verb = random.choice(["on", "repeat", "then", "group", side])
+    verb = random.choice(["on", "repeat", "then", "group", "users", side])
     if verb == "under":
         return expression(random, Relation.ADD_REMOVE, depth - 1).under(Relation.REPLACE)
+    if verb == "users":
+        return users(random, expression(random, relation, depth - 1))
     inner = expression(random, relation, depth - 1)
     if verb == "on":
         return sampled(random, inner)

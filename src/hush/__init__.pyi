@@ -19,6 +19,7 @@ from hush.errors import InvalidParameter as InvalidParameter
 from hush.errors import LedgerError as LedgerError
 from hush.errors import NotCovered as NotCovered
 from hush.errors import NotInstalled as NotInstalled
+from hush.mechanisms.combinators.contributions import RandomContributions as RandomContributions
 from hush.mechanisms.combinators.group import Group as Group
 from hush.mechanisms.combinators.group import Under as Under
 from hush.mechanisms.combinators.one_after_another import Repeat as Repeat
@@ -65,6 +66,7 @@ from hush.mechanisms.neighbours import Neighbours as Neighbours
 from hush.mechanisms.scheme import Scheme as Scheme
 from hush.mechanisms.schemes.allocation import Allocated as Allocated
 from hush.mechanisms.schemes.allocation import Allocation as Allocation
+from hush.mechanisms.schemes.capped_poisson import CappedPoisson as CappedPoisson
 from hush.mechanisms.schemes.fixed_size import WithoutReplacement as WithoutReplacement
 from hush.mechanisms.schemes.fixed_size import WithReplacement as WithReplacement
 from hush.mechanisms.schemes.one_sample import OneSample as OneSample
