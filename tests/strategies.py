@@ -119,7 +119,7 @@ def pair_leaf(random: Random, relation: Relation = Relation.ADD_REMOVE) -> Mecha
         lambda r: iteration(r, relation),
     ]
     if relation is Relation.ADD_REMOVE:
-        options.append(unknown_keys)
+        options += [unknown_keys, sampled_descent]
     if relation is Relation.REPLACE:
         options += [posterior, descent, local, lambda r: local(r).shuffled(people=r.choice([1, 2, 7, 300, 20_000]))]
     return random.choice(options)(random)
@@ -151,6 +151,22 @@ def descent(random: Random) -> Mechanism:
         lambda r: hush.OnePassGradientDescent(**shared, records=r.randint(1, 300)).stopped_at_random(),
     ]
     return random.choice(options)(random)
+
+
+def sampled_descent(random: Random) -> Mechanism:
+    """A gradient descent on capped samples of which the last iterate is released."""
+    population, smoothness, noise = random.randint(2, 30), number(random, 0.5, 4.0), number(random, 0.5, 5.0)
+    cap, strength = random.randint(1, population), random.choice([0.0, number(random, 0.01, 1.0)])
+    return hush.SampledGradientDescent(
+        loss=hush.ConvexLoss(smoothness=smoothness, strong_convexity=0, lipschitz=number(random, 0.1, 2.0)),
+        scheme=hush.CappedPoisson(rate=random.choice([0.1, 0.5]), cap=cap, population=population),
+        batch_size=4,
+        noise=noise,
+        step_size=random.uniform(0.05, 1.9) / (smoothness * cap / 4 + strength),
+        iterations=random.randint(1, 300),
+        diameter=number(random, 0.1, 10.0),
+        regularization=strength,
+    )
 
 
 def iteration(random: Random, relation: Relation) -> Mechanism:

@@ -33,6 +33,7 @@ from hush.mechanisms.last_iterate.descent import NoisyGradientDescent as NoisyGr
 from hush.mechanisms.last_iterate.iteration import NoisyIteration as NoisyIteration
 from hush.mechanisms.last_iterate.one_pass import OnePassGradientDescent as OnePassGradientDescent
 from hush.mechanisms.last_iterate.one_pass import RandomStop as RandomStop
+from hush.mechanisms.last_iterate.sampled_descent import SampledGradientDescent as SampledGradientDescent
 from hush.mechanisms.leaf import Leaf as Leaf
 from hush.mechanisms.leaves.exponential_mechanism import Exponential as Exponential
 from hush.mechanisms.leaves.exponential_mechanism import ReportNoisyMax as ReportNoisyMax

@@ -65,6 +65,15 @@ EACH: list[Mechanism] = [
     ),
     hush.NoisyGradientDescent(loss=LOSS, records=100, iterations=10**9, noise=0.1, step_size=1.0, diameter=math.inf),
     hush.CyclicGradientDescent(loss=LOSS, batches=7, batch_size=50, epochs=9, noise=0.1, step_size=0.25, diameter=3.0),
+    hush.SampledGradientDescent(
+        loss=hush.ConvexLoss(smoothness=1, strong_convexity=0, lipschitz=1 / 3),
+        scheme=hush.CappedPoisson(rate=0.1, cap=20, population=100),
+        batch_size=10.0,
+        noise=0.1,
+        step_size=0.5,
+        iterations=10**6,
+        diameter=3.0,
+    ),
     PASS,
     PASS.stopped_at_random(),
 ]
