@@ -88,6 +88,10 @@ from hush.questions.charts import chart as chart
 from hush.questions.compositions import Compositions as Compositions
 from hush.questions.compositions import compositions as compositions
 from hush.questions.explain import explain as explain
+from hush.questions.gradient_steps import GradientStep as GradientStep
+from hush.questions.gradient_steps import OnePassPlan as OnePassPlan
+from hush.questions.gradient_steps import gradient_step as gradient_step
+from hush.questions.gradient_steps import one_pass_plan as one_pass_plan
 from hush.questions.iteration_gain import IterationGain as IterationGain
 from hush.questions.iteration_gain import iteration_gain as iteration_gain
 from hush.questions.json.mechanisms import from_json as from_json
@@ -102,6 +106,8 @@ from hush.questions.planning.train_plan import train_plan as train_plan
 from hush.questions.planning.train_plan import train_plan_from_json as train_plan_from_json
 from hush.questions.schemes_compared import SchemeComparison as SchemeComparison
 from hush.questions.schemes_compared import compare_schemes as compare_schemes
+from hush.questions.shifted_divergence import DiscreteNoise as DiscreteNoise
+from hush.questions.shifted_divergence import FiniteLaw as FiniteLaw
 from hush.questions.shifted_divergence import IntegerLaw as IntegerLaw
 from hush.questions.shifted_divergence import LaplaceLaw as LaplaceLaw
 from hush.questions.shifted_divergence import NormalLaw as NormalLaw
@@ -109,6 +115,7 @@ from hush.questions.shifted_divergence import ShiftReduction as ShiftReduction
 from hush.questions.shifted_divergence import noise_cost as noise_cost
 from hush.questions.shifted_divergence import shift_reduction as shift_reduction
 from hush.questions.shifted_divergence import shifted_divergence as shifted_divergence
+from hush.questions.shifted_divergence import wasserstein_distance as wasserstein_distance
 from hush.questions.statement import statement as statement
 from hush.randomness.source import SecureSource as SecureSource
 from hush.randomness.source import SeededSource as SeededSource

@@ -42,7 +42,7 @@ class BandedNoise:
             number("BandedNoise", RULE, 0.0, 1.0, coefficients=c)
             for c in listed("BandedNoise", RULE, coefficients=coefficients)
         )
-        squares = sum((Fraction(c) ** 2 for c in found), Fraction(0))  # exactly: a column above 1 is less noise
+        squares = sum((Fraction(repr(c)) ** 2 for c in found), Fraction(0))  # as written: above 1 is less noise
         if (
             not 1 <= len(found) <= MOST_BANDS
             or not found[0] > 0
