@@ -77,6 +77,8 @@ class SampledGradientDescent(Leaf, HiddenIterates):
     def __post_init__(self) -> None:
         super().__post_init__()
         who = type(self).__name__
+        if self.scheme.cap == 0:
+            raise InvalidParameter(who, "a scheme with a cap of 1 or more", cap=0)
         if self.diameter == math.inf:
             raise NotCovered(f"{who} without a projection: covered are iterates in a convex set of known diameter")
         object.__setattr__(self, "diameter", SIZED["check"](who, "diameter", self.diameter))
@@ -85,13 +87,13 @@ class SampledGradientDescent(Leaf, HiddenIterates):
             raise InvalidParameter(
                 who, rule, lipschitz=self.loss.lipschitz, strong_convexity=self.loss.strong_convexity
             )
-        limit = 2 / self.smoothness
+        limit = 2 / self._smoothness
         if not self.step_size <= limit:
             rule = f"step_size <= 2 / (smoothness cap / batch_size + regularization) = {limit:g}"
             raise InvalidParameter(who, rule, step_size=self.step_size)
 
     @property
-    def smoothness(self) -> float:
+    def _smoothness(self) -> float:
         """Of the sum over the largest batch, rounded up."""
         batch = self.loss.smoothness * self.scheme.cap / self.batch_size
         return (batch + self.regularization) * (1 + 4 * UNIT)
@@ -99,17 +101,17 @@ class SampledGradientDescent(Leaf, HiddenIterates):
     @property
     def gap(self) -> float:
         """1 - c of every step, also of those with an empty batch."""
-        return last_iterate.descent_gap(self.step_size, self.smoothness, self.regularization)
+        return last_iterate.descent_gap(self.step_size, self._smoothness, self.regularization)
 
     @property
     def scope(self) -> Scope:
         return Scope(self.scheme.population_of(self))
 
-    def step(self, share: float = 0.0) -> Mechanism:
+    def _step(self, share: float = 0.0) -> Mechanism:
         """One step of which all is released, with what is left of the noise."""
         return Gaussian(self.noise * self.batch_size / self.loss.lipschitz * math.sqrt(1 - share)).on(self.scheme)
 
-    def far(self, last: int) -> float:
+    def _far(self, last: int) -> float:
         """How far apart two runs may be so many steps before the end: in the set, and no farther than steps can move.
 
         In a full batch the record takes the place of another one: twice its own gradient.
@@ -122,29 +124,29 @@ class SampledGradientDescent(Leaf, HiddenIterates):
             together = min(together, moved * last_iterate.shrunk(self.gap, earlier) / self.gap)
         return min(self.diameter, together * (1 + last_iterate.MU_ROUNDING))
 
-    def restart(self, last: int, share: float) -> float:
+    def _restart(self, last: int, share: float) -> float:
         """mu of the distance so many steps before the end, hidden by this share of their noise."""
-        far = self.far(last) / (self.step_size * self.noise * math.sqrt(share))
+        far = self._far(last) / (self.step_size * self.noise * math.sqrt(share))
         return last_iterate.restarted_mu(self.gap, last, 0.0, far) * (1 + last_iterate.MU_ROUNDING)
 
     @cached_property
-    def chosen(self) -> tuple[tuple[int, float], ...]:
+    def _chosen(self) -> tuple[tuple[int, float], ...]:
         """(last steps, share of the noise) that look best by a central limit theorem; any of them is valid."""
         rate, scaled = self.scheme.rate, self.noise * self.batch_size / self.loss.lipschitz
         lasts = np.unique(np.geomspace(1, self.iterations, RESTARTS).astype(int)).tolist()
         found = []
         for share in SHARES:
             step = rate**2 * math.expm1(min(1 / (scaled**2 * (1 - share)), 300.0))
-            best = min(lasts, key=lambda last: self.restart(last, share) ** 2 + last * step)
+            best = min(lasts, key=lambda last: self._restart(last, share) ** 2 + last * step)
             found += [(min(round(longer * best), self.iterations), share) for longer in LONGER]
         return tuple(dict.fromkeys(found))
 
-    def restarted(self, last: int, share: float, neighbours: Neighbours) -> Pair:
+    def _restarted(self, last: int, share: float, neighbours: Neighbours) -> Pair:
         """The pair of one choice: two normals for the distance, and the last steps, all of them released."""
-        mu = self.restart(last, share)
+        mu = self._restart(last, share)
         if mu > LARGEST_MU:
             raise NotCovered(f"{self}: two normals at distance {mu:g}; more than {LARGEST_MU:g} is not covered")
-        steps = self.step(share).evidence(neighbours).pair
+        steps = self._step(share).evidence(neighbours).pair
         return Product.of([(NormalPair.shifted(max(mu, LEAST_MU)), 1), (steps, last)])
 
     def at(self, removed: int, added: int) -> Pair:
@@ -152,7 +154,7 @@ class SampledGradientDescent(Leaf, HiddenIterates):
             raise NotCovered(f"{self} for groups, or where a record is replaced: covered for one added or removed")
         neighbours = Neighbours.of(removed, added)
         composed = self.composed().evidence(neighbours).pair
-        pairs = [self.restarted(last, share, neighbours) for last, share in self.chosen if last < self.iterations]
+        pairs = [self._restarted(last, share, neighbours) for last, share in self._chosen if last < self.iterations]
         return Tightest.of([*pairs, composed])
 
     def attained(self, neighbours: Neighbours, alone: bool) -> tuple[Pair, ...]:
@@ -161,7 +163,7 @@ class SampledGradientDescent(Leaf, HiddenIterates):
 
     def composed(self) -> Mechanism:
         """The guarantee if every iterate were released."""
-        return self.step().repeat(self.iterations)
+        return self._step().repeat(self.iterations)
 
     def places(self) -> list[int]:
         return checkpoints(self.iterations)
@@ -171,12 +173,12 @@ class SampledGradientDescent(Leaf, HiddenIterates):
         return ended, ended.composed()
 
     def gains_from(self) -> int | None:
-        return 1 if self.chosen[0][0] < self.iterations else None
+        return 1 if self._chosen[0][0] < self.iterations else None
 
     def gain_in_words(self, first: int | None) -> str:
         if first is None:
             return f"No gain: within {self.iterations} steps composition without amplification is as good."
-        return f"Gains: what came before the last {self.chosen[0][0]} steps counts as a distance alone."
+        return f"Gains: what came before the last {self._chosen[0][0]} steps counts as a distance alone."
 
     def __str__(self) -> str:
         return (

@@ -121,15 +121,6 @@ class Allocated(Wrapper):
     scheme: Allocation = field(metadata=instance(Allocation, "a hush.Allocation"))
     verb: ClassVar[str] = "Allocated"
 
-    def __post_init__(self) -> None:
-        super().__post_init__()
-        scope = self.inner.scope
-        if scope.populations:
-            rule = "a mechanism that holds for any number of records, as the size of a batch is random"
-            raise InvalidParameter("Allocation", rule, stated_for=sorted(scope.populations), mechanism=str(self.inner))
-        if scope.no_secret_sample:
-            raise NotCovered(f"{self.inner} on {self.scheme}: {scope.no_secret_sample}")
-
     @property
     def scope(self) -> Scope:
         return Scope(together=self.inner.scope.together)
@@ -137,6 +128,10 @@ class Allocated(Wrapper):
     @property
     def _step(self) -> Evidence:
         """Of a step that the record takes part in, and that it leaves."""
+        scope = self.inner.scope
+        if scope.populations or scope.no_secret_sample:
+            why = scope.no_secret_sample or "it is stated for a number of records, and the size of a batch is random"
+            raise NotCovered(f"{self.inner} on {self.scheme}: {why}")
         return self.inner.evidence(REMOVED)
 
     def at(self, removed: int, added: int) -> Pair:

@@ -84,7 +84,7 @@ class BandedNoise:
         >>> from hush import CyclicPoisson, Poisson
         >>> noise = BandedNoise([0.8, 0.6])
         >>> print(noise.on(CyclicPoisson(rate=0.2, parts=2), noise_multiplier=1.0, draws=2))
-        2 times (Gaussian noise of multiplier 1 on cyclic Poisson sampling at rate 0.2 in 2 parts)
+        Gaussian noise of multiplier 1 on cyclic Poisson sampling at rate 0.2 in 2 parts, 2 times
         >>> noise.on(Poisson(rate=0.2), noise_multiplier=1.0)
         Traceback (most recent call last):
         hush.errors.NotCovered: noise of 2 bands on Poisson sampling at rate 0.2: ...
