@@ -52,6 +52,18 @@ def allocation(random: Random) -> hush.Allocation:
     return hush.Allocation(steps=times * random.choice([2, 5, 30, 400]), times=times)
 
 
+def spaced(random: Random) -> Scheme:
+    """Batches for noise that may be correlated."""
+    parts = random.choice([1, 2, 5])
+    return random.choice(
+        [
+            hush.CyclicPoisson(rate=rate(random), parts=parts),
+            hush.CyclicAllocation(steps=parts * random.choice([2, 30]), parts=parts),
+            hush.BallsInBins(bins=parts * random.choice([2, 30]), epochs=random.choice([1, 4]), bands=parts),
+        ]
+    )
+
+
 def probabilities(random: Random, size: int) -> list[float]:
     """So many probabilities; all but the first may be zero."""
     weights = [random.randint(1, 20), *(random.choice([0, 1, 2, 5, 20]) for _ in range(size - 1))]
@@ -107,7 +119,7 @@ def pair_leaf(random: Random, relation: Relation = Relation.ADD_REMOVE) -> Mecha
         lambda r: iteration(r, relation),
     ]
     if relation is Relation.ADD_REMOVE:
-        options.append(unknown_keys)
+        options += [unknown_keys, sampled_descent]
     if relation is Relation.REPLACE:
         options += [posterior, descent, local, lambda r: local(r).shuffled(people=r.choice([1, 2, 7, 300, 20_000]))]
     return random.choice(options)(random)
@@ -139,6 +151,22 @@ def descent(random: Random) -> Mechanism:
         lambda r: hush.OnePassGradientDescent(**shared, records=r.randint(1, 300)).stopped_at_random(),
     ]
     return random.choice(options)(random)
+
+
+def sampled_descent(random: Random) -> Mechanism:
+    """A gradient descent on capped samples of which the last iterate is released."""
+    population, smoothness, noise = random.randint(2, 30), number(random, 0.5, 4.0), number(random, 0.5, 5.0)
+    cap, strength = random.randint(1, population), random.choice([0.0, number(random, 0.01, 1.0)])
+    return hush.SampledGradientDescent(
+        loss=hush.ConvexLoss(smoothness=smoothness, strong_convexity=0, lipschitz=number(random, 0.1, 2.0)),
+        scheme=hush.CappedPoisson(rate=random.choice([0.1, 0.5]), cap=cap, population=population),
+        batch_size=4,
+        noise=noise,
+        step_size=random.uniform(0.05, 1.9) / (smoothness * cap / 4 + strength),
+        iterations=random.randint(1, 300),
+        diameter=number(random, 0.1, 10.0),
+        regularization=strength,
+    )
 
 
 def iteration(random: Random, relation: Relation) -> Mechanism:
@@ -191,7 +219,9 @@ def scheme(random: Random) -> Scheme:
         lambda: hush.WithoutReplacement(random.randint(0, population), population),
         lambda: hush.WithReplacement(random.randint(0, population), population),
         lambda: hush.ShuffledBatches(random.randint(1, 50)),
+        lambda: hush.CappedPoisson(rate(random), random.randint(0, 40), random.choice([None, population])),
         lambda: allocation(random),
+        lambda: spaced(random),
         lambda: hush.Revealed(hush.Poisson(rate=rate(random))),
         lambda: hush.Revealed(hush.WithoutReplacement(random.randint(0, population), population)),
     ]
@@ -208,11 +238,18 @@ def sampled(random: Random, inner: Mechanism) -> Mechanism:
         chosen = random.choice([kind(size, size * random.randint(1, 30)), hush.ShuffledBatches(random.randint(1, 50))])
     elif numbers:
         chosen = hush.ShuffledBatches(random.randint(1, 50))
-    if inner.scope.no_secret_sample and not isinstance(chosen, hush.Allocation):
+    if inner.scope.no_secret_sample and chosen.one_sample | isinstance(chosen, hush.ShuffledBatches):
         if numbers and isinstance(chosen, hush.ShuffledBatches):  # known batches of no fixed number of records
             return inner
         chosen = hush.Revealed(chosen)
     return inner.on(chosen)
+
+
+def users(random: Random, inner: Mechanism) -> Mechanism:
+    """Users who add a random number of records."""
+    if random.random() < 0.3:
+        return hush.RandomContributions.poisson(inner, mean=number(random, 0.01, 2.0))
+    return hush.RandomContributions(inner, probabilities(random, random.randint(1, 4)))
 
 
 def expression(random: Random, relation: Relation, depth: int) -> Mechanism:
@@ -220,9 +257,11 @@ def expression(random: Random, relation: Relation, depth: int) -> Mechanism:
     if depth == 0:
         return leaf(random, relation)
     side = "beside" if relation is Relation.ADD_REMOVE else "under"
-    verb = random.choice(["on", "repeat", "then", "group", side])
+    verb = random.choice(["on", "repeat", "then", "group", "users", side])
     if verb == "under":
         return expression(random, Relation.ADD_REMOVE, depth - 1).under(Relation.REPLACE)
+    if verb == "users":
+        return users(random, expression(random, relation, depth - 1))
     inner = expression(random, relation, depth - 1)
     if verb == "on":
         return sampled(random, inner)

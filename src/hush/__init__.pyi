@@ -20,6 +20,7 @@ from hush.errors import LedgerError as LedgerError
 from hush.errors import NotCovered as NotCovered
 from hush.errors import NotInstalled as NotInstalled
 from hush.errors import RankLost as RankLost
+from hush.mechanisms.combinators.contributions import RandomContributions as RandomContributions
 from hush.mechanisms.combinators.group import Group as Group
 from hush.mechanisms.combinators.group import Under as Under
 from hush.mechanisms.combinators.one_after_another import Repeat as Repeat
@@ -33,6 +34,7 @@ from hush.mechanisms.last_iterate.descent import NoisyGradientDescent as NoisyGr
 from hush.mechanisms.last_iterate.iteration import NoisyIteration as NoisyIteration
 from hush.mechanisms.last_iterate.one_pass import OnePassGradientDescent as OnePassGradientDescent
 from hush.mechanisms.last_iterate.one_pass import RandomStop as RandomStop
+from hush.mechanisms.last_iterate.sampled_descent import SampledGradientDescent as SampledGradientDescent
 from hush.mechanisms.leaf import Leaf as Leaf
 from hush.mechanisms.leaves.exponential_mechanism import Exponential as Exponential
 from hush.mechanisms.leaves.exponential_mechanism import ReportNoisyMax as ReportNoisyMax
@@ -66,6 +68,7 @@ from hush.mechanisms.neighbours import Neighbours as Neighbours
 from hush.mechanisms.scheme import Scheme as Scheme
 from hush.mechanisms.schemes.allocation import Allocated as Allocated
 from hush.mechanisms.schemes.allocation import Allocation as Allocation
+from hush.mechanisms.schemes.capped_poisson import CappedPoisson as CappedPoisson
 from hush.mechanisms.schemes.fixed_size import WithoutReplacement as WithoutReplacement
 from hush.mechanisms.schemes.fixed_size import WithReplacement as WithReplacement
 from hush.mechanisms.schemes.one_sample import OneSample as OneSample
@@ -73,6 +76,11 @@ from hush.mechanisms.schemes.one_sample import Sampled as Sampled
 from hush.mechanisms.schemes.poisson import Poisson as Poisson
 from hush.mechanisms.schemes.revealed import Revealed as Revealed
 from hush.mechanisms.schemes.shuffled_batches import ShuffledBatches as ShuffledBatches
+from hush.mechanisms.schemes.spaced.balls_in_bins import BallsInBins as BallsInBins
+from hush.mechanisms.schemes.spaced.banded_noise import BandedNoise as BandedNoise
+from hush.mechanisms.schemes.spaced.cyclic_allocation import CyclicAllocation as CyclicAllocation
+from hush.mechanisms.schemes.spaced.cyclic_poisson import CyclicPoisson as CyclicPoisson
+from hush.mechanisms.schemes.spaced.spaced_scheme import Spaced as Spaced
 from hush.mechanisms.schemes.unequal_poisson import UnequalPoisson as UnequalPoisson
 from hush.mechanisms.traits import Step as Step
 from hush.questions.calibrate import Calibration as Calibration
@@ -81,6 +89,10 @@ from hush.questions.charts import chart as chart
 from hush.questions.compositions import Compositions as Compositions
 from hush.questions.compositions import compositions as compositions
 from hush.questions.explain import explain as explain
+from hush.questions.gradient_steps import GradientStep as GradientStep
+from hush.questions.gradient_steps import OnePassPlan as OnePassPlan
+from hush.questions.gradient_steps import gradient_step as gradient_step
+from hush.questions.gradient_steps import one_pass_plan as one_pass_plan
 from hush.questions.iteration_gain import IterationGain as IterationGain
 from hush.questions.iteration_gain import iteration_gain as iteration_gain
 from hush.questions.json.mechanisms import from_json as from_json
@@ -95,6 +107,8 @@ from hush.questions.planning.train_plan import train_plan as train_plan
 from hush.questions.planning.train_plan import train_plan_from_json as train_plan_from_json
 from hush.questions.schemes_compared import SchemeComparison as SchemeComparison
 from hush.questions.schemes_compared import compare_schemes as compare_schemes
+from hush.questions.shifted_divergence import DiscreteNoise as DiscreteNoise
+from hush.questions.shifted_divergence import FiniteLaw as FiniteLaw
 from hush.questions.shifted_divergence import IntegerLaw as IntegerLaw
 from hush.questions.shifted_divergence import LaplaceLaw as LaplaceLaw
 from hush.questions.shifted_divergence import NormalLaw as NormalLaw
@@ -102,6 +116,7 @@ from hush.questions.shifted_divergence import ShiftReduction as ShiftReduction
 from hush.questions.shifted_divergence import noise_cost as noise_cost
 from hush.questions.shifted_divergence import shift_reduction as shift_reduction
 from hush.questions.shifted_divergence import shifted_divergence as shifted_divergence
+from hush.questions.shifted_divergence import wasserstein_distance as wasserstein_distance
 from hush.questions.statement import statement as statement
 from hush.randomness.source import SecureSource as SecureSource
 from hush.randomness.source import SeededSource as SeededSource

@@ -56,6 +56,9 @@ SAME: dict[str, Mechanism] = {
     "tcdp 0.1 20": hush.TCDP(0.1, 20.0),
     "gaussian 1 | group 3": hush.Gaussian(1.0).group(3),
     "gaussian 1 | replace": hush.Gaussian(1.0).under(Relation.REPLACE),
+    "gaussian 1 | zero-out": hush.Gaussian(1.0).under(Relation.ZERO_OUT),
+    "gaussian 1 | capped-poisson 0.1 20 100": hush.Gaussian(1.0).on(hush.CappedPoisson(0.1, 20, 100)),
+    "gaussian 1 | capped-poisson 0.1 20": hush.Gaussian(1.0).on(hush.CappedPoisson(0.1, 20)),
     "gaussian 1 | without-replacement 5 100 | replace": hush.Gaussian(1.0)
     .on(hush.WithoutReplacement(5, 100))
     .under(Relation.REPLACE),

@@ -152,11 +152,9 @@ def test_a_sample_of_an_epoch() -> None:
 
 def test_what_is_not_covered() -> None:
     for mechanism in (
-        hush.Laplace(1.0).on(Allocation(steps=10)),
         Gaussian(1.0, Relation.REPLACE).on(Allocation(steps=10)),
         EPOCH.under(Relation.REPLACE),
         EPOCH.group(2),
-        STEP.repeat(2).on(Allocation(steps=10)),
     ):
         with pytest.raises(NotCovered, match="Poisson"):
             mechanism.epsilon(delta=1e-6)
@@ -168,7 +166,7 @@ def test_bad_steps(value: object) -> None:
         Allocation(steps=value)  # pyright: ignore[reportArgumentType]
 
 
-@pytest.mark.parametrize("value", [0, -1, 1.5, math.nan, "2", None, True, 3, 20])
+@pytest.mark.parametrize("value", [0, -1, 1.5, math.nan, "2", None, True, 20])
 def test_bad_times(value: object) -> None:
     with pytest.raises(InvalidParameter, match="times="):
         Allocation(steps=10, times=value)  # pyright: ignore[reportArgumentType]

@@ -18,6 +18,9 @@ N = 8
 SIGNIFICANCE = 1e-6
 
 # (scheme, probability of each record, probability of each pair of records) as each theorem has it
+SIZES = [math.comb(N, k) * 0.4**k * 0.6 ** (N - k) for k in range(N + 1)]
+CAPPED = [sum(math.perm(min(k, 3), r) * chance for k, chance in enumerate(SIZES)) for r in range(3)]
+"""Expected numbers of ordered tuples of 0, 1 and 2 records in a batch of at most three."""
 RATES = (0.1, 0.5, 0.9, 0.02, 0.3, 0.3, 1.0, 0.0)
 SINGLE: dict[str, tuple[hush.Poisson, Callable[[int], float], Callable[[int, int], float]]] = {
     "poisson, gaps": (hush.Poisson(rate=0.04), lambda i: 0.04, lambda i, j: 0.04**2),
@@ -28,6 +31,7 @@ SINGLE: dict[str, tuple[hush.Poisson, Callable[[int], float], Callable[[int, int
         lambda i: 3 / N,
         lambda i, j: 3 * 2 / (N * (N - 1)),
     ),
+    "capped": (hush.CappedPoisson(0.4, 3, N), lambda i: CAPPED[1] / N, lambda i, j: CAPPED[2] / (N * (N - 1))),
     "with replacement": (
         hush.WithReplacement(3, N),
         lambda i: 1 - (1 - 1 / N) ** 3,

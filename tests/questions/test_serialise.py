@@ -57,6 +57,7 @@ EACH: list[Mechanism] = [
     hush.Laplace(2.0).beside(hush.Laplace(2.0)),
     hush.Laplace(1.0).repeat(2).on(hush.Poisson(rate=0.0)),
     hush.Gaussian(1.0).on(hush.Allocation(steps=10, times=2)),
+    hush.Gaussian(1.0).on(hush.CyclicPoisson(rate=1 / 3, parts=4)),
     STEP.repeat(5).group(4),
     STEP.repeat(5).under(Relation.REPLACE),
     hush.NoisyIteration(
@@ -64,6 +65,15 @@ EACH: list[Mechanism] = [
     ),
     hush.NoisyGradientDescent(loss=LOSS, records=100, iterations=10**9, noise=0.1, step_size=1.0, diameter=math.inf),
     hush.CyclicGradientDescent(loss=LOSS, batches=7, batch_size=50, epochs=9, noise=0.1, step_size=0.25, diameter=3.0),
+    hush.SampledGradientDescent(
+        loss=hush.ConvexLoss(smoothness=1, strong_convexity=0, lipschitz=1 / 3),
+        scheme=hush.CappedPoisson(rate=0.1, cap=20, population=100),
+        batch_size=10.0,
+        noise=0.1,
+        step_size=0.5,
+        iterations=10**6,
+        diameter=3.0,
+    ),
     PASS,
     PASS.stopped_at_random(),
 ]
@@ -76,6 +86,9 @@ EACH_SCHEME: list[Scheme] = [
     hush.ShuffledBatches(7),
     hush.Revealed(hush.UnequalPoisson([0.1])),
     hush.Allocation(steps=10, times=5),
+    hush.CyclicPoisson(rate=0.1, parts=3),
+    hush.CyclicAllocation(steps=10, parts=5),
+    hush.BallsInBins(bins=10, epochs=3, bands=5),
 ]
 
 

@@ -147,7 +147,7 @@ class Form:
         if kind in NUMBERS:
             number = self._number(text)
             return int(number) if kind is int and number.is_integer() else number
-        options = SWITCHES if kind is bool else choices(kind)
+        options = _options(kind)
         if text not in options:
             rule = " or ".join(f"{parameter.name}={option}" for option in options)
             raise InvalidParameter(self.word, rule, word=f"{parameter.name}={text}")
@@ -186,13 +186,20 @@ def _literal(value: object) -> str:
     return f'float("{value}")' if isinstance(value, float) and not math.isfinite(value) else repr(value)
 
 
+def _options(kind: type) -> dict[str, Any]:
+    """What a parameter may be, by its word; noise is never set for blanked records, which are a verb of their own."""
+    if kind is bool:
+        return SWITCHES
+    return {word: member for word, member in choices(kind).items() if member is not Relation.ZERO_OUT}
+
+
 def _shown(parameter: Parameter) -> str:
     kind, name = parameter.present, parameter.name
     if kind in LISTS:
         return f"{parameter.words or name.upper()} ..."
     if kind is Relation and not parameter.required:
         return ""  # it is said once for all
-    shown = name.upper() if kind in NUMBERS else f"{name}={'/'.join(SWITCHES if kind is bool else choices(kind))}"
+    shown = name.upper() if kind in NUMBERS else f"{name}={'/'.join(_options(kind))}"
     return shown if parameter.required else f"[{shown}]"
 
 
@@ -258,6 +265,12 @@ VERBS = (
         (),
         lambda mechanism: mechanism.under(Relation.REPLACE),
         "{inner}.under(hush.Relation.REPLACE)",
+    ),
+    Form(
+        "zero-out",
+        (),
+        lambda mechanism: mechanism.under(Relation.ZERO_OUT),
+        "{inner}.under(hush.Relation.ZERO_OUT)",
     ),
 )
 """What any release may be followed by."""

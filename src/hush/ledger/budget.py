@@ -8,7 +8,7 @@ from typing import Any
 
 from hush.account import RECORD
 from hush.checks import delta_in_range
-from hush.curves.relation import Relation, checked_relation
+from hush.curves.relation import Relation, any_relation
 from hush.errors import InvalidParameter
 from hush.ledger.filters.concentrated_filters import ApproximateZCDPFilter, ZCDPFilter
 from hush.ledger.filters.filter import Filter
@@ -61,7 +61,7 @@ class Budget:
     unit: str = RECORD
 
     def __post_init__(self) -> None:
-        checked_relation("Budget", self.relation)
+        any_relation("Budget", self.relation)
         checked_text("Budget", unit=self.unit)
         numbers = {n: v for n in ("epsilon", "rho", "mu", "delta") if (v := getattr(self, n)) is not None}
         if self.filter is None:

@@ -69,7 +69,7 @@ def choices(kind: type[Enum]) -> dict[str, Enum]:
     """How the members of an enumeration are written.
 
     >>> list(choices(hush.Relation))
-    ['add_remove', 'replace']
+    ['add_remove', 'replace', 'zero_out']
     """
     return {name.lower(): member for name, member in kind.__members__.items()}
 

@@ -44,7 +44,8 @@ class Guarantees(ABC):
 
     def directions(self) -> list[tuple[str, Neighbours]]:
         """Each direction of the relation, by name."""
-        return [(name, Neighbours.of(removed, added)) for name, removed, added in self.relation.directions]
+        blank = self.relation is Relation.ZERO_OUT
+        return [(name, Neighbours.of(out, into, in_place=blank)) for name, out, into in self.relation.directions]
 
     def pairs(self) -> dict[str, Pair]:
         """The dominating pair of each direction, composed separately."""

@@ -41,11 +41,13 @@ class Neighbours:
 
     removed: Counts
     added: Counts
+    in_place: bool = False
+    """Whether a blank record, which adds nothing, stands on the side that lacks one: Relation.ZERO_OUT."""
 
     @classmethod
-    def of(cls, removed: int = 0, added: int = 0) -> Neighbours:
+    def of(cls, removed: int = 0, added: int = 0, *, in_place: bool = False) -> Neighbours:
         """All of the records that differ take part."""
-        return cls(exactly(removed), exactly(added))
+        return cls(exactly(removed), exactly(added), in_place)
 
     @classmethod
     def replaced(cls, counts: Counts) -> Neighbours:
@@ -101,11 +103,11 @@ class Neighbours:
 
     def swap(self) -> Neighbours:
         """The same two datasets, the other one first."""
-        return Neighbours(self.added, self.removed)
+        return Neighbours(self.added, self.removed, self.in_place)
 
     def thin(self, removed: Callable[[Counts], Counts], added: Callable[[Counts], Counts] | None = None) -> Neighbours:
         """How many take part on either side after a sample is drawn; the two sides may be rounded in different ways."""
-        return Neighbours(removed(self.removed), (added or removed)(self.added))
+        return Neighbours(removed(self.removed), (added or removed)(self.added), self.in_place)
 
 
 REMOVED, ADDED, REPLACED = Neighbours.of(removed=1), Neighbours.of(added=1), Neighbours.of(1, 1)

@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+import math
 from abc import ABC, abstractmethod
+from collections.abc import Iterator
 from typing import TYPE_CHECKING, Any, ClassVar, final
 
 import numpy as np
@@ -91,7 +93,14 @@ class Scheme(ABC):
         who, accounted = f"{type(self).__name__}.draw", self.population if self.places is None else self.places
         if accounted is not None and population != accounted:
             raise InvalidParameter(who, f"the population that is accounted for ({accounted})", population=population)
-        drawn = [self.draw(population, source)] if self.one_sample else self.draw(population, source)
+        return self.checked(
+            [self.draw(population, source)] if self.one_sample else self.draw(population, source), population
+        )
+
+    @final
+    def checked(self, drawn: list[np.ndarray], population: int) -> list[np.ndarray]:
+        """Drawn batches, if they are as many as are accounted for, each of numbers of records."""
+        who = f"{type(self).__name__}.draw"
         if len(drawn) != self.steps:
             raise InvalidParameter(who, f"as many batches as it is accounted for ({self.steps})", batches=len(drawn))
         batches = [np.asarray(batch) for batch in drawn]
@@ -101,6 +110,11 @@ class Scheme(ABC):
                 rule = f"whole numbers of records from 0 to {population - 1}"
                 raise InvalidParameter(who, rule, drawn=f"{batch.dtype}{list(batch.shape)}")
         return [batch.astype(np.int64, copy=False) for batch in batches]
+
+    def course(self, population: int, source: Source) -> Iterator[list[np.ndarray]]:
+        """One draw after the other, for a whole training: each on its own, unless the scheme remembers something."""
+        while True:
+            yield self.batches(population, source)
 
     @property
     def most_drawn(self) -> int:
@@ -133,6 +147,29 @@ class Scheme(ABC):
     def public_size(self) -> bool:
         """Whether the guarantee takes the number of records as known, so that the data must have exactly that many."""
         return self.population is not None or self.places is not None
+
+    @property
+    def bands(self) -> int:
+        """How many bands the noise of its steps may have and still be accounted for like independent noise.
+
+        1 where a record may be drawn in two steps that follow each other: their noise must be independent then.
+        """
+        return 1
+
+    @property
+    def step_share(self) -> float:
+        """The expected share of the records in one step, where a draw is not one sample."""
+        return 1 / self.steps
+
+    def training_steps(self, *, examples: int, batch_size: int, epochs: float) -> int:
+        """Steps of a training in all: what is drawn as a whole epoch runs as one."""
+        return math.ceil(epochs * examples / batch_size) if self.one_sample else self.steps * round(epochs)
+
+    @classmethod
+    def for_bands(cls, bands: int, *, examples: int, batch_size: int, epochs: float) -> Scheme:
+        """The scheme whose batches have so many of the examples on average, for noise of so many bands."""
+        rule = "a scheme that keeps the uses of a record apart, such as hush.CyclicPoisson or hush.CyclicAllocation"
+        raise InvalidParameter("train_plan", f"{rule}, for noise of {bands} bands", scheme=cls)
 
     @classmethod
     def for_training(cls, *, examples: int, batch_size: int, epochs: float) -> Scheme:

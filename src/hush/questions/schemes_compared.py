@@ -15,6 +15,7 @@ from hush.mechanisms.leaves.gaussian import Gaussian
 from hush.mechanisms.mechanism import Mechanism
 from hush.mechanisms.scheme import Scheme
 from hush.mechanisms.schemes.allocation import Allocation
+from hush.mechanisms.schemes.capped_poisson import CappedPoisson
 from hush.mechanisms.schemes.fixed_size import WithoutReplacement
 from hush.mechanisms.schemes.poisson import Poisson
 from hush.mechanisms.schemes.shuffled_batches import ShuffledBatches
@@ -23,8 +24,10 @@ from hush.numerics.work import asked, part
 from hush.questions.charts.drawing import Axis
 from hush.questions.charts.ranges import FalseReport, Range, Ranges
 
-USUAL: tuple[type[Scheme], ...] = (Poisson, WithoutReplacement, Allocation, ShuffledBatches)
+USUAL: tuple[type[Scheme], ...] = (Poisson, CappedPoisson, WithoutReplacement, Allocation, ShuffledBatches)
 """The ways to draw batches that are compared unless others are named."""
+BATCH = 256
+"""Records of a batch on average: most schemes know only their share of all records, a cap needs their number."""
 UNSAMPLED = "every step sees every record: noise alone protects"
 REPLACED = "the same coins, but a record may be exchanged for its opposite: twice the distance, {exact}"
 EXACT, BOUNDED = "exact", "with this noise bounded only"
@@ -137,7 +140,7 @@ class SchemeComparison:
         return "\n".join([title, "", *table, "", *textwrap.wrap(self.mistake, 110), *textwrap.wrap(ADVICE, 110)])
 
 
-TITLE = "One training run, six ways to draw its batches: ε"
+TITLE = "One training run, the ways to draw its batches: ε"
 """What the picture shows."""
 READING = "Less is more private. A bar: from what an attack attains to what is proven. Neighbours in brackets."
 ADVICE = (
@@ -163,7 +166,7 @@ def compare_schemes(
             raise InvalidParameter("compare", "kinds of schemes such as hush.Poisson", scheme=kind)
     runs: list[tuple[str, Mechanism, str]] = [("no sampling", step.repeat(steps * epochs), UNSAMPLED)]
     for kind in schemes:
-        scheme = kind.for_training(examples=steps, batch_size=1, epochs=epochs)
+        scheme = kind.for_training(examples=BATCH * steps, batch_size=BATCH, epochs=epochs)
         run = step.on(scheme).under(scheme.covers).repeat(steps * epochs // scheme.steps)
         runs.append((kind.title or str(scheme), run, kind.why))
         if kind is Poisson:
@@ -191,7 +194,7 @@ def _bound(mechanism: Mechanism, delta: float) -> Bound | None:
 
 
 def _relation(mechanism: Mechanism) -> str:
-    return "add or remove" if mechanism.relation is Relation.ADD_REMOVE else "replace"
+    return mechanism.relation.words.removesuffix(" one record")
 
 
 def _shown(bound: Bound | None) -> str:

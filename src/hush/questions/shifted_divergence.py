@@ -11,15 +11,21 @@ from __future__ import annotations
 import math
 from abc import ABC, abstractmethod
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
+from typing import Any
 
 import numpy as np
 
 from hush.arrays import Array
 from hush.checks import count, listed, number, positive
-from hush.curves.renyi import shifted
+from hush.curves.renyi import shifted, transport
 from hush.errors import InvalidParameter, NotCovered
+from hush.mechanisms.leaf import Leaf
 
+MOST_SHIFTS = 1000
+"""Whole shifts that are tried one by one."""
+NEAR = 1e-12
+"""Relative room for the rounding of distances."""
 TOTAL = 1e-9
 """How far the masses of a law may be from 1 in all: what rounding makes of a long list."""
 
@@ -36,6 +42,13 @@ class LineLaw(ABC):
         raise NotCovered(
             f"the shifted divergence of a {type(self).__name__} and a {type(other).__name__}; covered: two normal laws "
             "of one deviation, two laws on the integers"
+        )
+
+    def wasserstein(self, other: LineLaw) -> float:
+        """The infinity-Wasserstein distance: how far mass must be moved, at most, to turn one law into the other."""
+        raise NotCovered(
+            f"the infinity-Wasserstein distance of a {type(self).__name__} and a {type(other).__name__}; covered: two "
+            "normal laws, two laws with finitely many points"
         )
 
     def plus(self, noise: LineLaw) -> LineLaw:
@@ -66,6 +79,12 @@ class NormalLaw(LineLaw):
         if not isinstance(other, NormalLaw) or other.deviation != self.deviation:
             return super().shifted_divergence(other, order=order, shift=shift)
         return shifted.gaussian_shifted_divergence(order, abs(self.mean - other.mean), self.deviation, shift)
+
+    def wasserstein(self, other: LineLaw) -> float:
+        """Equal quantiles of two normals of different deviations are as far apart as one likes."""
+        if not isinstance(other, NormalLaw):
+            return super().wasserstein(other)
+        return abs(self.mean - other.mean) if self.deviation == other.deviation else math.inf
 
     def noise_cost(self, *, order: float, shift: float) -> float:
         return shifted.gaussian_noise_cost(order, self.deviation, shift)
@@ -126,6 +145,12 @@ class IntegerLaw(LineLaw):
         p, q = (_between(law, start, stop) for law in (self, other))
         return shifted.lattice_shifted_divergence(order, p, q, count("A shift on the integers", 0, shift=shift))
 
+    def wasserstein(self, other: LineLaw) -> float:
+        if not isinstance(other, IntegerLaw):
+            return super().wasserstein(other)
+        laws = [np.array(law.masses) for law in (self, other)]
+        return transport.line_wasserstein(*laws, *(law.first + np.arange(len(law.masses)) for law in (self, other)))
+
     def noise_cost(self, *, order: float, shift: float) -> float:
         whole = count("A shift on the integers", 0, shift=shift)
         return shifted.lattice_noise_cost(order, np.array(self.masses), whole)
@@ -134,6 +159,102 @@ class IntegerLaw(LineLaw):
         if not isinstance(noise, IntegerLaw):
             return super().plus(noise)
         return IntegerLaw(np.convolve(self.masses, noise.masses), self.first + noise.first)
+
+
+@dataclass(frozen=True)
+class DiscreteNoise(LineLaw):
+    """Noise on all integers, by the mechanism that adds it: hush.DiscreteLaplace or hush.DiscreteGaussian.
+
+    >>> from hush import DiscreteLaplace
+    >>> round(DiscreteNoise(DiscreteLaplace(2.0)).noise_cost(order=2.0, shift=1), 6)
+    0.227336
+    """
+
+    mechanism: Leaf
+
+    def __post_init__(self) -> None:
+        if not hasattr(self.mechanism, "sensitivity"):
+            rule = "a hush.DiscreteLaplace or a hush.DiscreteGaussian"
+            raise InvalidParameter("DiscreteNoise", rule, mechanism=str(self.mechanism))
+
+    def noise_cost(self, *, order: float, shift: float) -> float:
+        """The worst whole shift up to this one, rounded up."""
+        whole = count("A shift on the integers", 0, shift=shift)
+        if whole > MOST_SHIFTS:
+            raise InvalidParameter("A shift on the integers", f"shift <= {MOST_SHIFTS}", shift=shift)
+        moved = (replace(self.mechanism, sensitivity=k) for k in range(1, whole + 1))
+        return max((float(each.renyi(orders=[order])[0]) for each in moved), default=0.0)
+
+
+@dataclass(frozen=True)
+class FiniteLaw(LineLaw):
+    """A law with finitely many points of the line, the plane, or any space with the Euclidean norm.
+
+    >>> square = FiniteLaw([(0, 0), (0, 1)], [0.5, 0.5])
+    >>> square.wasserstein(FiniteLaw([(1, 0)], [1.0]))
+    1.4142135623730951
+    """
+
+    points: tuple[tuple[float, ...], ...]
+    masses: tuple[float, ...]
+
+    def __init__(self, points: Sequence[Any], masses: Sequence[float] | Array) -> None:
+        who, rule = "FiniteLaw", "points of one space, and as many probabilities >= 0 that sum to 1"
+        chances = tuple(number(who, rule, 0.0, 1.0 + TOTAL, masses=m) for m in listed(who, rule, masses=masses))
+        places = tuple(tuple(float(x) for x in np.atleast_1d(p)) for p in listed(who, rule, points=points))
+        if len(places) != len(chances) or not abs(math.fsum(chances) - 1) <= TOTAL or len({*map(len, places)}) != 1:
+            raise InvalidParameter(who, rule, points=len(places), masses=len(chances), total=math.fsum(chances))
+        if not all(math.isfinite(x) for place in places for x in place):
+            raise InvalidParameter(who, "finite points", points=len(places))
+        object.__setattr__(self, "points", places)
+        object.__setattr__(self, "masses", chances)
+
+    def _distances(self, other: FiniteLaw) -> Array:
+        first, second = np.array(self.points), np.array(other.points)
+        if first.shape[1] != second.shape[1]:
+            rule = "two laws on one space"
+            raise InvalidParameter("FiniteLaw", rule, dimensions=(first.shape[1], second.shape[1]))
+        return np.linalg.norm(first[:, None] - second[None], axis=2)
+
+    def shifted_divergence(self, other: LineLaw, *, order: float, shift: float) -> float:
+        """Mass may be moved to points of the other law alone: anywhere else the divergence is infinite."""
+        if not isinstance(other, FiniteLaw):
+            return super().shifted_divergence(other, order=order, shift=shift)
+        shifted.gaussian_noise_cost(order, 1.0, shift)  # checks both
+        allowed = self._distances(other) <= shift * (1 + NEAR)
+        return transport.least_divergence(order, np.array(self.masses), np.array(other.masses), allowed)
+
+    def wasserstein(self, other: LineLaw) -> float:
+        if not isinstance(other, FiniteLaw):
+            return super().wasserstein(other)
+        return transport.wasserstein_infinity(np.array(self.masses), np.array(other.masses), self._distances(other))
+
+    def noise_cost(self, *, order: float, shift: float) -> float:
+        """Noise with finitely many points hides no shift that may be as small as one likes."""
+        return 0.0 if shifted.gaussian_noise_cost(order, 1.0, shift) == 0 else math.inf
+
+    def plus(self, noise: LineLaw) -> LineLaw:
+        if not isinstance(noise, FiniteLaw):
+            return super().plus(noise)
+        self._distances(noise)
+        both: dict[tuple[float, ...], float] = {}
+        for place, mass in zip(self.points, self.masses, strict=True):
+            for move, chance in zip(noise.points, noise.masses, strict=True):
+                key = tuple(x + y for x, y in zip(place, move, strict=True))
+                both[key] = both.get(key, 0.0) + mass * chance
+        return FiniteLaw(list(both), list(both.values()))
+
+
+def wasserstein_distance(first: LineLaw, second: LineLaw) -> float:
+    """W_infinity: the least z such that one law becomes the other when every bit of mass is moved by at most z.
+
+    >>> wasserstein_distance(IntegerLaw([0.5, 0.5]), IntegerLaw([0.25, 0.5, 0.25], first=1))
+    2.0
+    >>> wasserstein_distance(NormalLaw(0.0, 1.0), NormalLaw(3.0, 1.0))
+    3.0
+    """
+    who = "wasserstein_distance"
+    return _law(who, first=first).wasserstein(_law(who, second=second))
 
 
 def _between(law: IntegerLaw, start: int, stop: int) -> Array:
@@ -209,5 +330,7 @@ def shift_reduction(
 def _law(who: str, **field: LineLaw) -> LineLaw:
     ((name, value),) = field.items()
     if not isinstance(value, LineLaw):
-        raise InvalidParameter(who, "a NormalLaw, a LaplaceLaw or an IntegerLaw", **{name: value})
+        raise InvalidParameter(
+            who, "a law such as a NormalLaw, a LaplaceLaw, an IntegerLaw or a FiniteLaw", **{name: value}
+        )
     return value

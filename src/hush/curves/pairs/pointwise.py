@@ -145,6 +145,33 @@ class Deep(Lowest):
 
 
 @dataclass(frozen=True)
+class Tightest(Several):
+    """Pairs that each dominate the same mechanism, in no order: the least upper end counts, nothing below is known."""
+
+    @staticmethod
+    def _chosen(ends: list[Interval]) -> Interval:
+        return min(low for low, _ in ends), min(high for _, high in ends)
+
+    @property
+    def alternatives(self) -> tuple[Pair, ...]:
+        return self.parts
+
+    @property
+    def infinite(self) -> float:
+        return min(part.infinite for part in self.parts)
+
+    @property
+    def max_loss(self) -> float:
+        return min(part.max_loss for part in self.parts)
+
+    def mix(self, rate: float) -> Pair:
+        return Tightest.of(part.mix(rate) for part in self.parts)
+
+    def mix_both(self, rate: float) -> Pair:
+        return Tightest.of(part.mix_both(rate) for part in self.parts)
+
+
+@dataclass(frozen=True)
 class Largest(Several):
     """The pointwise largest of several profiles: parallel composition of parts that differ."""
 

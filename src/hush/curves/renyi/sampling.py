@@ -3,6 +3,8 @@
 Each theorem speaks of whole orders >= 2; between them (order - 1) * divergence is convex, which serves upper bounds
 (van Erven, Harremoës 2014, Thm 11), while a lower bound takes the order below. No upper bound is above the unsampled
 curve. At infinite order, and past the reach of a curve, only the unsampled curve and the max divergence are left.
+With V = dP/dQ of outputs with and without the record, a Poisson sample of rate q has the ratio v = 1 + q(V - 1): a
+record that leaves has the moments E v^order, one that comes the moments E v^(1 - order), both under Q.
 """
 
 from __future__ import annotations
@@ -32,6 +34,11 @@ class WorstPair(Protocol):
         """Logs of upper bounds on its absolute Pearson-Vajda divergences |chi|^j, at whole orders j >= 2."""
         ...
 
+
+FAR = 600.0
+"""Exponents past which a bound that grows like e^x is left to the others."""
+SERIES_ROUNDING = 1e-13
+"""Relative rounding of the short series below, far above what their few terms lose; of a logarithm, an absolute one."""
 
 Terms = Callable[[Array], tuple[Array, Array]]
 """Whole numbers 2, 3, ... to the logarithms of a theorem's terms, and bounds on their rounding errors."""
@@ -144,6 +151,71 @@ def poisson_mirrored(curve: RenyiCurve, rate: float) -> RenyiCurve:
     return _poisson("poisson_mirrored", curve, rate, 0.0)
 
 
+def poisson_leaving(curve: RenyiCurve, rate: float) -> RenyiCurve:
+    """Poisson sampling, the record leaves: the binomial sum without a factor (proof in docs/theory/sampling-renyi.md).
+
+    E(1 + q(V-1))^n = sum_k C(n,k) (1-q)^(n-k) q^k E V^k, and each E V^k is at most what the curve says at order k: it is
+    exact for every curve that one pair attains. The curve must hold in the direction in which the record leaves.
+
+    >>> poisson_leaving(RenyiCurve.linear(0.5), 0.1)(4)
+    0.05867260...
+    """
+    return _poisson("poisson_leaving", curve, rate, 0.0)
+
+
+def poisson_coming(curve: RenyiCurve, rate: float) -> RenyiCurve:
+    """Poisson sampling, the record comes: the least of two bounds (proofs in docs/theory/sampling-renyi.md).
+
+    With F(q) = E v^(1-n), F(0) = 1, F'(0) = 0 and F'' = n(n-1) int (P-Q)^2 Q^n m^(-n-1), m the mixed law. Either
+    Q/m <= 1/(1-s) and 1/m <= (1-s)/Q + s/P, which needs order 2 alone; or Q/m <= 1-s + s Q/P in all factors. The curve
+    must hold in both directions.
+
+    >>> poisson_coming(RenyiCurve.linear(0.5), 0.1)(4), poisson_coming(RenyiCurve.linear(0.1), 0.2)(3)
+    (0.037417342..., 0.014577067...)
+    """
+    rate = _rate("poisson_coming", rate)
+    if rate in (0.0, 1.0):
+        return curve if rate else ZERO
+
+    def moments(n: Array) -> Array:
+        return np.fmin(_by_second_order(curve, rate, n), _by_all_orders(curve, rate, n))
+
+    return _between(curve, moments)
+
+
+def _by_second_order(curve: RenyiCurve, rate: float, n: Array) -> Array:
+    """log{1 + X n/(n-2) [(1-q)^(2-n) - 1 - (n-2) q]}, X = e^{D_2} - 1; at n = 2 log(1 + X q^2), as 1/m is convex."""
+    log_spread = float(_log_expm1(np.array([curve(2.0)]))[0])
+    far, b = -math.log1p(-rate), np.maximum(n - 2, 1.0)
+    with np.errstate(over="ignore", divide="ignore"):
+        # (1-q)^-b - 1 - b q = (e^{b far} - 1 - b far) + b (far - q): both parts are above 0
+        growth = np.where(b * far < FAR, _exp_rest(np.minimum(b * far, FAR)) + b * _log_rest(rate), math.inf)
+        term = np.where(n == 2, 2 * math.log(rate), np.log(n / b) + np.log(growth))
+        total = log_spread + term
+        return np.logaddexp(0.0, total + SERIES_ROUNDING * (1 + np.abs(total))) * (1 + 8 * UNIT)
+
+
+def _by_all_orders(curve: RenyiCurve, rate: float, n: Array) -> Array:
+    """log{1 + n(n-1)/((n+2)(n+3)) sum_j Bin(n+3, q)(j) W_j}, W_j = sum_k (j-1-k)_+ w_k, w_k = E V^-k (V-1)^2.
+
+    w_0 <= e^{D_2} - 1, w_k <= e^{k D_{k+1}} - 1; the integral of (q-s) C(n+1,k) s^k (1-s)^(n+1-k) over s from 0 to q is
+    E(Bin(n+3, q) - k - 1)_+ / ((n+2)(n+3)).
+    """
+    k = np.arange(1.0, float(n.max()) + 2)
+    growth = np.concatenate([[curve(2.0)], k * curve(k + 1)])
+    log_w = _log_expm1(growth)
+    j = np.arange(2.0, len(log_w) + 2)
+    with np.errstate(invalid="ignore"):
+        log_sums = np.logaddexp.accumulate(np.logaddexp.accumulate(log_w))
+    log_sums = np.where(np.isnan(log_sums), math.inf, log_sums)
+    terms = log_sums + j * math.log(rate)
+    finite = np.where(np.isfinite(log_sums), np.abs(log_sums), 0.0)
+    errors = 8 * UNIT * (2 + j + finite + np.where(np.isfinite(growth), growth, 0.0) + j * abs(math.log(rate)))
+    total = log_binomial_sums(n + 3, terms, errors, math.log1p(-rate), 1)
+    share = np.log(n) + np.log(n - 1) - np.log(n + 2) - np.log(n + 3)
+    return np.logaddexp(0.0, total + share + 8 * UNIT * (1 + np.abs(share))) * (1 + 8 * UNIT)
+
+
 def max_divergence(curve: RenyiCurve, rate: float) -> RenyiCurve:
     """Any of these samples makes pure epsilon into log(1 + rate (e^epsilon - 1)) (Balle, Barthe, Gaboardi 2018, Thm 8).
 
@@ -158,10 +230,26 @@ def max_divergence(curve: RenyiCurve, rate: float) -> RenyiCurve:
     return RenyiCurve.constant(grown * (1 + 4 * UNIT))
 
 
-def poisson_sample(curve: RenyiCurve, rate: float) -> RenyiCurve:
-    """The best of the theorems on Poisson sampling that cover the curve."""
-    theorem = poisson_mirrored if curve.mirrored else poisson
-    return RenyiCurve.least([theorem(curve, rate), max_divergence(curve, rate)])
+def max_divergence_coming(curve: RenyiCurve, rate: float) -> RenyiCurve:
+    """A record that comes by Poisson sampling: Q/m <= 1/(1 - q + q e^-epsilon), and never above 1/(1-q).
+
+    >>> max_divergence_coming(RenyiCurve.constant(math.inf), 0.1)(5)
+    0.10536051...
+    """
+    rate = _rate("max_divergence_coming", rate)
+    top = curve(math.inf)
+    if rate in (0.0, 1.0):
+        return RenyiCurve.constant(top if rate else 0.0)
+    return RenyiCurve.constant(-math.log1p(rate * math.expm1(-top)) * (1 + 8 * UNIT))
+
+
+def poisson_sample(curve: RenyiCurve, rate: float, *, leaving: bool) -> RenyiCurve:
+    """The best of the theorems on Poisson sampling that cover the curve, in one direction; it must hold in both."""
+    if leaving:
+        return RenyiCurve.least([poisson_leaving(curve, rate), max_divergence(curve, rate)])
+    factor_three = poisson_mirrored if curve.mirrored else poisson
+    theorems = poisson_coming, factor_three, max_divergence_coming, max_divergence
+    return RenyiCurve.least([theorem(curve, rate) for theorem in theorems])
 
 
 def _poisson(who: str, curve: RenyiCurve, rate: float, log_factor: float) -> RenyiCurve:
@@ -236,6 +324,20 @@ def _log_expm1(x: Array) -> Array:
     """log(e^x - 1) without overflow: past 30 it is x + log(1 - e^-x), where e^-x is below 1e-13."""
     with np.errstate(divide="ignore"):
         return np.where(x > 30, x + np.log1p(-np.exp(-np.maximum(x, 1.0))), np.log(np.expm1(np.minimum(x, 31.0))))
+
+
+def _exp_rest(x: Array) -> Array:
+    """e^x - 1 - x for x >= 0: near 0 by its series, of which twelve terms leave less than 1e-16 of it below 1."""
+    near = np.minimum(x, 1.0)
+    series = sum(near**k / math.factorial(k) for k in range(2, 15))
+    return np.where(x < 1.0, series, np.expm1(x) - x)
+
+
+def _log_rest(x: float) -> float:
+    """-log(1 - x) - x for 0 <= x < 1: near 0 by its series, of which the last term is below 1e-17 of the first."""
+    if x < 0.1:
+        return math.fsum(x**k / k for k in range(2, 20))
+    return -math.log1p(-x) - x
 
 
 def _rate(who: str, rate: float) -> float:

@@ -95,7 +95,7 @@ def _kept(gap: float, steps: float) -> float:
     return math.exp(steps * math.log1p(-gap)) if gap < 1 else float(steps == 0)
 
 
-def _shrunk(gap: float, steps: float) -> float:
+def shrunk(gap: float, steps: float) -> float:
     """1 - c^steps."""
     return -math.expm1(steps * math.log1p(-gap)) if gap < 1 else float(steps > 0)
 
@@ -110,7 +110,7 @@ def full_batch_mu(gap: float, iterations: int, ratio: float) -> float:
     """
     if gap == 0:
         return ratio * math.sqrt(iterations)
-    lost = _shrunk(gap, iterations)
+    lost = shrunk(gap, iterations)
     return ratio * math.sqrt(lost / (2 - lost) * (2 - gap) / gap)
 
 
@@ -131,13 +131,18 @@ def projected_mu(gap: float, iterations: int, ratio: float, diameter: float) -> 
         best = math.log(rest) / math.log1p(-gap) if 0 < rest < 1 and gap < 1 else math.inf
     near = math.floor(min(best, iterations))
     tried = {min(max(k, 1), iterations) for k in (near, near + 1)}
-    return min(plain, *(_restarted_mu(gap, k, ratio, diameter) for k in tried))
+    return min(plain, *(restarted_mu(gap, k, ratio, diameter) for k in tried))
 
 
-def _restarted_mu(gap: float, steps: int, ratio: float, diameter: float) -> float:
+def restarted_mu(gap: float, steps: int, ratio: float, diameter: float) -> float:
+    """Two runs that are a diameter apart so many steps before the end, and differ by the ratio in each: over its noise.
+
+    >>> restarted_mu(0.0, 4, 0.0, 3.0)
+    1.5
+    """
     if gap == 0:
         return (diameter + steps * ratio) / math.sqrt(steps)
-    lost = _shrunk(gap, steps)
+    lost = shrunk(gap, steps)
     shift = diameter * _kept(gap, steps) + ratio * lost / gap
     return shift * math.sqrt(gap * (2 - gap) / (lost * (2 - lost)))
 
@@ -155,7 +160,7 @@ def cyclic_mu(gap: float, batches: int, epochs: int, ratio: float) -> float:
         return full_batch_mu(gap, epochs, ratio)
     if gap == 0:
         return ratio * math.sqrt(1 + (epochs - 1) / batches)
-    between, all_but_one = _shrunk(gap, batches), _shrunk(gap, batches * (epochs - 1))
+    between, all_but_one = shrunk(gap, batches), shrunk(gap, batches * (epochs - 1))
     early = _kept(gap, 2 * batches - 2) * gap * (2 - gap) / between**2 * all_but_one / (2 - all_but_one)
     return ratio * math.sqrt(1 + early)
 
@@ -198,8 +203,8 @@ def linear_descent_mu(gap: float, batches: int, epochs: int, ratio: float) -> fl
     steps, squares = batches * epochs, gap * (2 - gap)
     if gap == 0 or gap >= 2:
         return ratio * math.sqrt(epochs / batches) if gap == 0 else 0.0
-    lost, between = (_shrunk(gap, k) if gap <= 1 else 1 - (1 - gap) ** k for k in (steps, batches))
-    return ratio * lost / between * math.sqrt(squares / _shrunk(squares, steps))
+    lost, between = (shrunk(gap, k) if gap <= 1 else 1 - (1 - gap) ** k for k in (steps, batches))
+    return ratio * lost / between * math.sqrt(squares / shrunk(squares, steps))
 
 
 def one_pass_mu(gap: float, later: int, ratio: float) -> float:
@@ -212,4 +217,4 @@ def one_pass_mu(gap: float, later: int, ratio: float) -> float:
     """
     if gap == 0:
         return ratio / math.sqrt(later + 1)
-    return ratio * _kept(gap, later) * math.sqrt(gap * (2 - gap) / _shrunk(gap, 2 * (later + 1)))
+    return ratio * _kept(gap, later) * math.sqrt(gap * (2 - gap) / shrunk(gap, 2 * (later + 1)))

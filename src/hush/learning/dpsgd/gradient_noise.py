@@ -29,6 +29,9 @@ class GradientNoise(ABC):
     def private(self) -> bool:
         """Whether the noise hides anything from someone who knows how it is made."""
 
+    def start_over(self) -> None:  # noqa: B027 (most noise has nothing to forget)
+        """Called where a run begins or ends, or a step was left out: noise that remembers earlier ones forgets them."""
+
     @abstractmethod
     def begin(self, flat: Tensor, noise_multiplier: float, max_norm: float) -> None:
         """Called before anything is added: all numbers are zero."""

@@ -12,6 +12,7 @@ from torch import Tensor, nn
 
 from hush.errors import HushError, InvalidParameter, NotCovered
 from hush.learning.boundary import WITHHELD
+from hush.learning.correlated.streamed_noise import noise_of
 from hush.learning.distributed.agreement import (
     agree,
     all_or_none,
@@ -24,7 +25,7 @@ from hush.learning.distributed.common_facts import facts_of
 from hush.learning.distributed.ranks import Ranks
 from hush.learning.distributed.split_draws import check_scheme, rank_batches
 from hush.learning.dpsgd.data import Collate, TrainingData, TrainingRows
-from hush.learning.dpsgd.gradient_noise import GradientNoise, SecureNoise
+from hush.learning.dpsgd.gradient_noise import GradientNoise
 from hush.learning.dpsgd.shared_noise import SharedNoise
 from hush.learning.per_example.batch import Augment, Loss, averaged_over_views
 from hush.learning.per_example.clip_norms import MaxNorm, checked_clip_norm
@@ -87,10 +88,14 @@ class PrivateGradient:
         self.loss = averaged_over_views(loss, augment, views)
         self.autocast = checked_precision(autocast)
         norm = checked_clip_norm("PrivateGradient", max_norm)
+        if self.plan.noise is not None and not norm.steady:
+            raise NotCovered(
+                "correlated noise with a clipping norm that changes: no theorem is built in. Give a number"
+            )
         norm.check([self.plan.noise_multiplier * factor for _, factor in self.plan.noise_schedule or ((0, 1.0),)])
         self.share = 1 / self.plan.expected_batch  # the gradient is divided by the planned number of examples
         self.norms = norm.begun(self.share)
-        self.clipping, self.noise = clipping or Flat(), noise or SecureNoise()
+        self.clipping, self.noise = clipping or Flat(), noise_of(self.plan.noise, noise)
         self.steps = 0
         self._checked: CheckedModel | None = None
         self._states: list[tuple[Any, ...]] = []
@@ -129,13 +134,17 @@ class PrivateGradient:
         """
         rows = self._agreed_rows(data, collate_fn, workers, source, ranks=self.ranks)
         run = self._run = object()
+        self.noise.start_over()  # parts of the records are drawn anew too, and correlation must not reach across
         for examples in rows.each(rank_batches(self.plan, len(rows), source, start=self.steps, ranks=self.ranks)):
             if run is not self._run:
                 rule = "one run of batches at a time: another one began, and the plan accounts for one"
                 raise InvalidParameter("PrivateGradient.batches", rule, step=self.steps)
             drawn = self._drawn = DrawnBatch(self.steps, examples)
             yield drawn
+            if not drawn.used:
+                self.noise.start_over()  # a step without noise: those after it would be closer than the plan has it
             self.steps = max(self.steps, drawn.step + 1)
+        self.noise.start_over()  # who holds this object later learns nothing from it
 
     def checked_rows(self, data: TrainingData, collate_fn: Collate | None = None, workers: int = 0) -> TrainingRows:
         """The rows, if model and plan can be used with them: found out before any row is drawn."""
@@ -199,6 +208,7 @@ class PrivateGradient:
             self.norms.learn(norm, flat)
         except BaseException as error:
             flat.zero_()
+            self.noise.start_over()
             if isinstance(error, HushError) or not isinstance(error, Exception):
                 raise
             failed = True

@@ -6,7 +6,7 @@ import math
 from abc import ABC, abstractmethod
 from collections.abc import Sequence
 from dataclasses import dataclass, field
-from typing import TypeAlias
+from typing import ClassVar, TypeAlias
 
 from torch import Tensor
 
@@ -24,6 +24,9 @@ QUIETEST_COUNT = 2.0
 
 class ClipNorm(ABC):
     """How the clipping norm goes on during a training; it depends on no record but through what was noised."""
+
+    steady: ClassVar[bool] = False
+    """Whether it is one norm for all steps, as noise that is correlated over steps needs it."""
 
     @abstractmethod
     def begun(self, share: float) -> NormRun:
@@ -99,6 +102,8 @@ class Counted(Clipping):
 @dataclass(frozen=True)
 class ConstantNorm(ClipNorm):
     """One norm for all steps."""
+
+    steady: ClassVar[bool] = True
 
     norm: float
 

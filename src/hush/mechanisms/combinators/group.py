@@ -7,7 +7,7 @@ from typing import ClassVar
 
 from hush.arrays import Array
 from hush.checks import count
-from hush.curves.relation import Relation, checked_relation
+from hush.curves.relation import Relation, any_relation
 from hush.errors import InvalidParameter, NotCovered
 from hush.mechanisms.evidence import Evidence
 from hush.mechanisms.mechanism import ALGEBRA, Mechanism, require_child
@@ -84,14 +84,18 @@ class Under(Wrapper):
 
     relation: Relation
     verb: ClassVar[str] = "under"
-    other_contribution = -1.0  # a record may push the sum up, and the one in its place push it down
+
+    @property
+    def other_contribution(self) -> float:  # type: ignore[override]
+        """A record may push the sum up, and the one in its place push it down; a blank one adds nothing."""
+        return 0.0 if self._blank else -1.0
 
     def __post_init__(self) -> None:
-        checked_relation("under", self.relation)
-        require_child(self.verb, self.inner)
+        any_relation("under", self.relation)
+        inner = require_child(self.verb, self.inner)
         if self.relation is Relation.ADD_REMOVE:
             raise NotCovered(
-                "a guarantee for replace-one says nothing about adding or removing a record: "
+                f"a guarantee for those who {inner.relation.words} says nothing about adding or removing a record: "
                 "state the noise under ADD_REMOVE"
             )
 
@@ -104,19 +108,25 @@ class Under(Wrapper):
         return cls(inner, relation)
 
     def knows(self, neighbours: Neighbours) -> Evidence:
+        if self._blank and self.inner.relation is Relation.REPLACE and not neighbours.nobody:
+            counts = neighbours.removed if len(neighbours.removed) > 1 else neighbours.added
+            return self.inner.evidence(Neighbours.replaced(counts)).attained_by(lambda _: ())
         return self.inner.evidence(neighbours)
+
+    @property
+    def _blank(self) -> bool:
+        return self.relation is Relation.ZERO_OUT
 
     @property
     def special(self) -> Special:
         return replace(self.inner.special, distance=None)
 
     def derivation(self) -> Step:
-        return Step(
-            f"stated for: {self.relation.words}",
-            "replacing is removing one record and adding another: the pair of both changes at once",
-            "",
-            (self.inner.derivation(),),
-        )
+        theorem, assumes = "replacing is removing one record and adding another: the pair of both changes at once", ""
+        if self._blank:
+            theorem = "a blank record adds nothing wherever it is drawn: the pair of removal, or of a replacement by it"
+            assumes = "a run on records of which some are blank is one on the others alone; samples draw blank ones too"
+        return Step(f"stated for: {self.relation.words}", theorem, assumes, (self.inner.derivation(),))
 
     def simulate(self, contributions: Array, source: Source) -> Array:
         return self.inner.simulate(contributions, source)

@@ -83,7 +83,8 @@ class Composition(Mechanism):
         if neighbours.sampled is None or self.relation is Relation.REPLACE:
             raise NotCovered("a Rényi bound for one sample of a composition is known for one record added or removed")
         plain = [self.evidence(n).curve for n in (REMOVED, ADDED)]
-        return poisson_sample(RenyiCurve.largest(plain), neighbours.sampled)
+        leaves = neighbours.leaving is not None
+        return poisson_sample(RenyiCurve.largest(plain), neighbours.sampled, leaving=leaves)
 
     @property
     def special(self) -> Special:

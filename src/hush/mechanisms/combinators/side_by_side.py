@@ -31,7 +31,7 @@ class Parallel(Mechanism):
     relation: Relation = field(init=False, default=Relation.ADD_REMOVE)
 
     def __post_init__(self) -> None:
-        if same_relation("beside", [require_child("beside", part) for part in self.parts]) is Relation.REPLACE:
+        if same_relation("beside", [require_child("beside", part) for part in self.parts]) is not Relation.ADD_REMOVE:
             raise NotCovered(
                 "side by side under replace-one a record can move between parts: "
                 "state the parts under ADD_REMOVE and write .under(Relation.REPLACE) on the whole"
@@ -49,6 +49,8 @@ class Parallel(Mechanism):
         return self.parts
 
     def knows(self, neighbours: Neighbours) -> Evidence:
+        if neighbours.in_place:
+            raise NotCovered("side by side, a blanked record: the blank one may be in another part")
         if neighbours.one_way and neighbours.most <= 1:
             parts = [part.evidence(neighbours) for part in self.parts]
             return Evidence(

@@ -76,7 +76,9 @@ class BoundedRange(Leaf):
         if neighbours.settled is not None:
             return bounded_range(self.steps(*neighbours.settled) * self.loss_range)
         if neighbours.sampled is not None and self.relation is Relation.ADD_REMOVE:
-            return poisson_sample(bounded_range(self.loss_range), neighbours.sampled)
+            return poisson_sample(
+                bounded_range(self.loss_range), neighbours.sampled, leaving=neighbours.leaving is not None
+            )
         return super().curve_of(neighbours)
 
 

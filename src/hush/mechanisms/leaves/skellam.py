@@ -65,7 +65,9 @@ class Skellam(Leaf):
         if neighbours.settled is not None:
             return _curve(self.variance, self._shift(*neighbours.settled))
         if neighbours.sampled is not None and self.relation is Relation.ADD_REMOVE:
-            return poisson_sample(_curve(self.variance, self.sensitivity), neighbours.sampled)
+            return poisson_sample(
+                _curve(self.variance, self.sensitivity), neighbours.sampled, leaving=neighbours.leaving is not None
+            )
         raise NotCovered(f"{self} sampled with several records changed, or replaced: no Rényi bound is known")
 
     def _shift(self, removed: int, added: int) -> int:

@@ -38,7 +38,8 @@ class CurveLeaf(Leaf):
         if neighbours.settled is not None:
             return self.curve_at(self.steps(*neighbours.settled))
         if neighbours.sampled is not None and self.relation is Relation.ADD_REMOVE:
-            return poisson_sample(self.curve_at(1), neighbours.sampled)
+            leaves = neighbours.leaving is not None
+            return poisson_sample(self.curve_at(1), neighbours.sampled, leaving=leaves)
         raise NotCovered(f"{self} sampled with several records changed, or replaced: no Rényi bound is known")
 
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+from collections import Counter
 from dataclasses import dataclass, field
 from typing import ClassVar
 
@@ -14,10 +15,12 @@ from hush.curves.composition.product import Product
 from hush.curves.pairs.pair import Pair
 from hush.curves.relation import Relation
 from hush.curves.theorems.allocation import AllocationPair
+from hush.curves.theorems.any_allocation import AnyAllocation
 from hush.errors import InvalidParameter, NotCovered
+from hush.mechanisms.evidence import Evidence
 from hush.mechanisms.fields import instance, whole
 from hush.mechanisms.mechanism import Mechanism, require
-from hush.mechanisms.neighbours import Neighbours
+from hush.mechanisms.neighbours import REMOVED, Neighbours
 from hush.mechanisms.scheme import Scheme
 from hush.mechanisms.traits import Scope, Step
 from hush.mechanisms.wrapper import Wrapper
@@ -34,12 +37,23 @@ def steps_per_epoch(who: str, examples: int, batch_size: int, epochs: float) -> 
     return max(1, round(examples / batch_size))
 
 
+def by_place(place: Array, steps: int) -> list[np.ndarray]:
+    """The records of each step, from the step of each record.
+
+    >>> [batch.tolist() for batch in by_place(np.array([1, 0, 1]), 3)]
+    [[1], [0, 2], []]
+    """
+    ordered = np.argsort(place, kind="stable")
+    return np.split(ordered, np.searchsorted(place[ordered], np.arange(1, steps)))
+
+
 @dataclass(frozen=True)
 class Allocation(Scheme):
-    """An epoch of `steps` steps, in `times` rounds of equal length; each record is in one step of each round.
+    """An epoch of `steps` steps, in `times` rounds of (almost) equal length; each record is in one step of each round.
 
     Which step is uniform and independent for every record and every round, and nobody learns it. The scheme makes the
-    whole epoch: `step.on(Allocation(steps=1000)).repeat(10)` is ten epochs of a thousand steps.
+    whole epoch: `step.on(Allocation(steps=1000)).repeat(10)` is ten epochs of a thousand steps. With Gaussian noise it
+    is at least as good as Poisson sampling at rate 1/steps, with other noise it may be worse.
 
     >>> from hush import Gaussian
     >>> Gaussian(1.0).on(Allocation(steps=1000)).epsilon(delta=1e-6)
@@ -53,26 +67,26 @@ class Allocation(Scheme):
 
     def __post_init__(self) -> None:
         super().__post_init__()
-        if self.steps % self.times:
-            raise InvalidParameter(
-                "Allocation",
-                "times that divides steps (so many rounds of equal length)",
-                times=self.times,
-                steps=self.steps,
-            )
+        if self.times > self.steps:
+            raise InvalidParameter("Allocation", f"times <= steps = {self.steps}", times=self.times)
 
     @classmethod
     def for_training(cls, *, examples: int, batch_size: int, epochs: float) -> Allocation:
         return cls(steps=steps_per_epoch(cls.__name__, examples, batch_size, epochs))
 
     @property
-    def round(self) -> int:
-        """Steps of one round."""
-        return self.steps // self.times
+    def rounds(self) -> tuple[int, ...]:
+        """Steps of each round: as equal as can be, the longer ones first.
+
+        >>> Allocation(steps=7, times=3).rounds
+        (3, 2, 2)
+        """
+        short, longer = divmod(self.steps, self.times)
+        return (short + 1,) * longer + (short,) * (self.times - longer)
 
     def applied(self, mechanism: Mechanism) -> Mechanism:
         inner = require("Allocation", mechanism)
-        return inner.repeat(self.times) if self.round == 1 else Allocated(inner, self)
+        return inner.repeat(self.times) if self.steps == self.times else Allocated(inner, self)
 
     def draw(self, population: int, source: Source | None = None) -> list[np.ndarray]:
         """The batches of one epoch, in order: `steps` arrays of record numbers 0..population-1, each increasing.
@@ -84,16 +98,20 @@ class Allocation(Scheme):
         population = count("Allocation.draw", 0, population=population)
         bits = source_or_secure(source)
         batches: list[np.ndarray] = []
-        for _ in range(self.times):
-            place = integers(bits, self.round, population)
-            ordered = np.argsort(place, kind="stable")
-            cuts = np.searchsorted(place[ordered], np.arange(1, self.round))
-            batches += np.split(ordered, cuts)
+        for steps in self.rounds:
+            batches += by_place(integers(bits, steps, population), steps)
         return batches
 
     def __str__(self) -> str:
         rounds = "" if self.times == 1 else f", in {self.times} rounds"
         return f"random allocation to {self.times} of {self.steps} steps{rounds}"
+
+
+def allocated(pair: Pair, steps: int) -> Pair:
+    """The pair of one round: by the transform for normals, on a lattice for all others."""
+    if steps == 1:
+        return pair
+    return AnyAllocation(pair, steps) if pair.distance is None else AllocationPair(pair.distance, steps)
 
 
 @dataclass(frozen=True)
@@ -107,18 +125,26 @@ class Allocated(Wrapper):
     def scope(self) -> Scope:
         return Scope(together=self.inner.scope.together)
 
+    @property
+    def _step(self) -> Evidence:
+        """Of a step that the record takes part in, and that it leaves."""
+        scope = self.inner.scope
+        if scope.populations or scope.no_secret_sample:
+            why = scope.no_secret_sample or "it is stated for a number of records, and the size of a batch is random"
+            raise NotCovered(f"{self.inner} on {self.scheme}: {why}")
+        return self.inner.evidence(REMOVED)
+
     def at(self, removed: int, added: int) -> Pair:
         if self.relation is Relation.ADD_REMOVE and (removed, added) == (1, 0):
-            distance = self.inner.special.distance
-            if distance is None:
-                raise NotCovered(
-                    f"{self.inner} under random allocation: the pair is known for Gaussian noise, its sensitivity "
-                    "stated for adding or removing one record. Nearest: hush.Poisson"
-                )
-            return Product.of([(AllocationPair(distance, self.scheme.round), self.scheme.times)])
+            pair, rounds = self._step.pair, Counter(self.scheme.rounds)
+            return Product.of((allocated(pair, steps), times) for steps, times in sorted(rounds.items()))
         if self.relation is Relation.ADD_REMOVE and (removed, added) == (0, 1):
             return self.at(1, 0).swap()
         raise self._not_covered()
+
+    def attained(self, neighbours: Neighbours, alone: bool) -> tuple[Pair, ...] | None:
+        """What every step attains, all steps attain together: the same two datasets, step by step."""
+        return None if self._step.members(False) == (self._step.pair,) else ()
 
     def mixture(self, neighbours: Neighbours) -> Pair:
         raise self._not_covered()
@@ -134,7 +160,9 @@ class Allocated(Wrapper):
             f"an epoch: {self.scheme}",
             "the mean of N(e_i/σ, I) over the steps i, against N(0, I), dominates: Chua et al. 2025 (balls and bins), "
             "Feldman, Shenfeld 2025; its likelihood ratio is a mean of lognormals, whose calls and puts are computed "
-            "from its Laplace transform; rounds and epochs are composed",
+            "from its Laplace transform; for other noise the mean of the ratios of its steps dominates (proof in "
+            "docs/theory/allocation.md; Feldman, Shenfeld 2026), and is summed on a lattice; rounds and epochs are "
+            "composed",
             "each record's step is uniform, independent of all else, and stays secret; the number of steps does not "
             "come from a private count of the data",
             (self.inner.derivation(),),

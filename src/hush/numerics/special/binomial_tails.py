@@ -9,6 +9,7 @@ from scipy import special
 
 from hush.arrays import Array
 from hush.numerics.rounding import UNIT
+from hush.numerics.work import spend
 
 _HALF_LOG_TWO_PI = 0.5 * math.log(2 * math.pi)
 _SMALL = np.arange(1, 16)
@@ -103,6 +104,34 @@ def window(count: int, chance: float, log_cut: float) -> tuple[int, int]:
 
     return max(math.floor(edge(mean, 0.0)), 0), min(math.ceil(edge(mean, float(count))), count)
 
+
+def tail_bounds(count: int, chance: float, least: int) -> tuple[float, float]:
+    """Bounds on P(X >= least) of binomial X, as a sum of probabilities: few roundings apart, far into the tail.
+
+    >>> tail_bounds(2, 0.5, 1)
+    (0.7499..., 0.7500...)
+    """
+    if least <= 0:
+        return 1.0, 1.0
+    if least > count or chance == 0:
+        return 0.0, 0.0
+    low, high = window(count, chance, LOG_CUT)
+    if least <= low:
+        return 1 - math.exp(LOG_CUT / 2), 1.0
+    if least > high:
+        return 0.0, math.exp(LOG_CUT)
+    k = np.arange(least, high + 1)
+    spend(30 * len(k))
+    mass, slack = np.exp(log_pmf(float(count), chance, k)), pmf_slack(float(count), chance, k)
+    total = mass.sum(), (mass * slack).sum()
+    rounding = 64 * UNIT  # of pairwise sums of up to 2^30 numbers
+    beyond = math.exp(LOG_CUT) if high < count else 0.0
+    up, down = (total[0] + total[1]) * (1 + rounding) + beyond, (total[0] - total[1]) * (1 - rounding)
+    return float(max(down, 0.0)), float(min(up, 1.0))
+
+
+LOG_CUT = -700.0
+"""What a tail may leave out, in logarithms: the smallest that floats still add."""
 
 TAIL_SLACK = 2e-11
 """Relative error granted to scipy's incomplete beta function for counts up to 2e6 (measured: 2e-12)."""

@@ -6,18 +6,22 @@ import json
 import math
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
+from itertools import islice
+from typing import Literal
 
 import numpy as np
 
 from hush.checks import count, number
 from hush.curves.bound import Bound
 from hush.curves.relation import Relation
-from hush.errors import InvalidParameter
+from hush.errors import InvalidParameter, NotCovered
 from hush.mechanisms.combinators.one_after_another import sequence
 from hush.mechanisms.leaves.gaussian import Gaussian
 from hush.mechanisms.mechanism import Mechanism
 from hush.mechanisms.scheme import Scheme
 from hush.mechanisms.schemes.poisson import Poisson
+from hush.mechanisms.schemes.spaced.banded_noise import BandedNoise
+from hush.mechanisms.schemes.spaced.cyclic_poisson import CyclicPoisson
 from hush.questions.calibrate import calibrate
 from hush.questions.json.codec import decode, encode
 from hush.questions.json.mechanisms import VERSION
@@ -26,6 +30,8 @@ from hush.questions.planning.central_limit import like_samples
 from hush.questions.planning.noise_schedule import NoiseSchedule, checked_schedule, factor_at, pieces
 from hush.questions.statement import statement
 from hush.randomness.source import Source, source_or_secure
+
+STEADY = "correlated noise that changes from step to step: no theorem is built in. Use one of the two"
 
 
 @dataclass(frozen=True)
@@ -42,11 +48,13 @@ class TrainPlan:
     bound: Bound
     noise_schedule: NoiseSchedule = ()
     """From which step on the noise is so many times the noise multiplier."""
+    noise: BandedNoise | None = None
+    """How the noise of the steps is correlated; None where it is independent."""
 
     def __post_init__(self) -> None:
         """Refuse fields that do not belong together (dataclasses.replace): epsilon would be that of another run."""
-        scheme = self.scheme.for_training(examples=self.examples, batch_size=self.batch_size, epochs=self.epochs)
-        schedule = checked_schedule(self.noise_schedule, scheme.steps)
+        scheme = _way(type(self.scheme), self.noise, self.examples, self.batch_size, self.epochs)
+        schedule = _schedule(self.noise_schedule, scheme, self.noise)
         draws = _draws(scheme, self.examples, self.batch_size, self.epochs)
         run = _run(scheme, self.noise_multiplier, draws, schedule)
         if (scheme, run, self.delta) != (self.scheme, self.mechanism, self.bound.delta):
@@ -66,7 +74,7 @@ class TrainPlan:
     @property
     def steps(self) -> int:
         """All steps."""
-        return self.scheme.steps * _draws(self.scheme, self.examples, self.batch_size, self.epochs)
+        return self.scheme.training_steps(examples=self.examples, batch_size=self.batch_size, epochs=self.epochs)
 
     def noise_at(self, step: int) -> float:
         """The noise multiplier of a step.
@@ -83,7 +91,7 @@ class TrainPlan:
     @property
     def expected_batch(self) -> float:
         """Examples of a step on average, as planned: what sums are divided by. Never the number that was drawn."""
-        return float(self.batch_size) if self.scheme.one_sample else self.examples / self.scheme.steps
+        return float(self.batch_size) if self.scheme.one_sample else self.examples * self.scheme.step_share
 
     @property
     def size_is_public(self) -> bool:
@@ -103,13 +111,13 @@ class TrainPlan:
         return self._drawn(population, source, start)
 
     def _drawn(self, population: int, source: Source, start: int) -> Iterator[np.ndarray]:
-        for _ in range(start, self.steps, self.epoch_steps):
-            yield from self.scheme.batches(population, source)
+        steps = (batch for draw in self.scheme.course(population, source) for batch in draw)
+        yield from islice(steps, self.steps - start)
 
     def checked_start(self, start: int) -> int:
         """A step at which training may begin: an epoch that is drawn as a whole is trained as a whole."""
         start = count("TrainPlan.batches", 0, start=start)
-        if start > self.steps or start % self.epoch_steps:
+        if start > self.steps or (start % self.epoch_steps and start != self.steps):
             rule = f"a step up to {self.steps}"
             rule += "" if self.epoch_steps == 1 else f", at the end of an epoch (a multiple of {self.epoch_steps})"
             raise InvalidParameter("TrainPlan.batches", rule, start=start)
@@ -151,6 +159,7 @@ class TrainPlan:
             "noise_multiplier": self.noise_multiplier,
             "delta": self.delta,
             **({"noise_schedule": [list(pair) for pair in self.noise_schedule]} if self.noise_schedule else {}),
+            **({} if self.noise is None else {"noise": list(self.noise.coefficients)}),
         }
         return json.dumps({"hush_train_plan": VERSION, **fields, "mechanism": encode(self.mechanism)})
 
@@ -160,8 +169,9 @@ class TrainPlan:
         return f" times {said}" if said else ""
 
     def __str__(self) -> str:
+        correlated = "" if self.noise is None else f" with {self.noise}"
         return (
-            f"{self.steps} steps on {self.scheme}: {self.epochs:g} epochs of {self.examples} examples, "
+            f"{self.steps} steps on {self.scheme}{correlated}: {self.epochs:g} epochs of {self.examples} examples, "
             f"{self.batch_size} expected per step\n"
             f"noise multiplier {self.noise_multiplier:.6g}{self._fading}; epsilon {self.bound.reported(6)} at delta = {self.delta:g} "
             f"for the whole plan ({self.mechanism.compared})"
@@ -178,6 +188,7 @@ def train_plan(
     noise_multiplier: float | None = None,
     scheme: type[Scheme] = Poisson,
     noise_schedule: Sequence[tuple[int, float]] = (),
+    noise: Literal["independent", "correlated"] | BandedNoise = "independent",
 ) -> TrainPlan:
     """A plan for DP-SGD: the least noise that meets (epsilon, delta), or what a given noise_multiplier gives.
 
@@ -185,6 +196,11 @@ def train_plan(
     probability batch_size/examples), hush.Allocation (each example in one random step per epoch), hush.ShuffledBatches
     or hush.WithoutReplacement (replace-one). `noise_schedule` is a public plan of noise that changes: ((0, 1.0), (500,
     0.7)) has 0.7 times the noise from step 500 on, accounted as one run after the other. No data is looked at.
+
+    `noise`: independent in every step (DP-SGD), or correlated, so that the noise of prefix sums is the least that any
+    number of bands gives at this target (hush.CyclicPoisson then stands for hush.Poisson; hush.CyclicAllocation is
+    another way). That is never worse in this measure, as one band is DP-SGD; it says nothing certain of accuracy. Or a
+    hush.BandedNoise of your own.
 
     >>> plan = train_plan(examples=60_000, batch_size=256, epochs=10, epsilon=2.0, delta=1e-5)
     >>> print(plan)
@@ -199,19 +215,31 @@ def train_plan(
     delta = number(who, "0 < delta < 1", 0.0, 1.0, low_open=True, high_open=True, delta=delta)
     if not (isinstance(scheme, type) and issubclass(scheme, Scheme)):
         raise InvalidParameter(who, "a kind of scheme such as hush.Poisson or hush.Allocation", scheme=scheme)
-    way = scheme.for_training(examples=examples, batch_size=batch_size, epochs=epochs)
+    if noise == "correlated":
+        if len(noise_schedule):
+            raise NotCovered(STEADY)
+        return correlated_plan(
+            examples=examples, batch_size=batch_size, epochs=epochs, delta=delta, epsilon=epsilon, scheme=scheme
+        ).plan
+    banded = noise if isinstance(noise, BandedNoise) else None
+    if banded is None and noise != "independent":
+        raise InvalidParameter(who, "noise='independent', noise='correlated' or a hush.BandedNoise", noise=noise)
+    way = _way(scheme, banded, examples, batch_size, epochs)
     draws = _draws(way, examples, batch_size, epochs)
     if (epsilon is None) == (noise_multiplier is None):
         rule = "either epsilon or noise_multiplier"
         raise InvalidParameter(who, rule, epsilon=epsilon, noise_multiplier=noise_multiplier)
-    schedule = checked_schedule(noise_schedule, way.steps)
+    schedule = _schedule(noise_schedule, way, banded)
     if noise_multiplier is None:
-        noise_multiplier = _least_noise(way, draws, batch_size / examples, epsilon, delta, schedule)
+        rate = min(way.bands * batch_size / examples, 1.0)
+        noise_multiplier = _least_noise(way, draws, rate, epsilon, delta, schedule)
     mechanism = _run(way, noise_multiplier, draws, schedule)
     bound = mechanism.epsilon(delta=delta)
     if math.isinf(bound.upper):
         raise InvalidParameter(who, "a finite epsilon", noise_multiplier=noise_multiplier, delta=delta)
-    return TrainPlan(examples, batch_size, epochs, way, float(noise_multiplier), delta, mechanism, bound, schedule)
+    return TrainPlan(
+        examples, batch_size, epochs, way, float(noise_multiplier), delta, mechanism, bound, schedule, banded
+    )
 
 
 def _least_noise(
@@ -243,7 +271,7 @@ def _least_noise(
 
 def _like(scheme: Scheme, rate: float, draws: int) -> list[Callable[[float], Mechanism]]:
     """What costs about as much and is cheaper to ask: a central limit theorem's normals, then Poisson sampling."""
-    steps, replaced = draws * scheme.steps, scheme.covers is Relation.REPLACE
+    steps, replaced = draws * scheme.steps // scheme.bands, scheme.covers is Relation.REPLACE
 
     def limit(noise: float) -> Mechanism:
         return like_samples(noise, rate=rate, steps=steps, replaced=replaced)
@@ -262,7 +290,7 @@ def train_plan_from_json(text: str) -> TrainPlan:
     True
     """
     names = {"examples", "batch_size", "epochs", "scheme", "noise_multiplier", "delta", "mechanism", "hush_train_plan"}
-    given = members(parse(text), names, {"noise_schedule"})
+    given = members(parse(text), names, {"noise_schedule", "noise"})
     schedule = [as_list(pair) for pair in as_list(given.get("noise_schedule", []))]
     if any(len(pair) != 2 for pair in schedule):
         refuse("pairs [step, factor]", noise_schedule=given["noise_schedule"])
@@ -277,6 +305,7 @@ def train_plan_from_json(text: str) -> TrainPlan:
         noise_multiplier=as_number(given["noise_multiplier"]),
         scheme=type(scheme),
         noise_schedule=[(as_whole(step), as_number(factor)) for step, factor in schedule],
+        noise=BandedNoise(given["noise"]) if "noise" in given else "independent",
     )
     if plan.scheme != scheme or encode(plan.mechanism) != given["mechanism"]:
         refuse("the scheme and the mechanism that its numbers make", scheme=str(scheme), mechanism=given["mechanism"])
@@ -284,8 +313,26 @@ def train_plan_from_json(text: str) -> TrainPlan:
 
 
 def _draws(scheme: Scheme, examples: int, batch_size: int, epochs: float) -> int:
-    """How often the scheme draws: for every step, or for every epoch."""
-    return math.ceil(epochs * examples / batch_size) if scheme.one_sample else round(epochs)
+    """How often the scheme draws: for every step, every cycle or every epoch."""
+    return -(-scheme.training_steps(examples=examples, batch_size=batch_size, epochs=epochs) // scheme.steps)
+
+
+def _way(kind: type[Scheme], noise: BandedNoise | None, examples: int, batch_size: int, epochs: float) -> Scheme:
+    """The scheme, if the noise of its steps may be correlated like this."""
+    if noise is None:
+        return kind.for_training(examples=examples, batch_size=batch_size, epochs=epochs)
+    spaced = CyclicPoisson if kind is Poisson else kind
+    way = spaced.for_bands(noise.bands, examples=examples, batch_size=batch_size, epochs=epochs)
+    noise.require(way)
+    return way
+
+
+def _schedule(given: Sequence[tuple[int, float]], scheme: Scheme, noise: BandedNoise | None) -> NoiseSchedule:
+    """The schedule, if the scheme has steps like these and the noise of each step is its own."""
+    schedule = checked_schedule(given, scheme.steps)
+    if schedule and noise is not None:
+        raise NotCovered(STEADY)
+    return schedule
 
 
 def _run(scheme: Scheme, noise_multiplier: float, draws: int, schedule: NoiseSchedule) -> Mechanism:
@@ -294,3 +341,56 @@ def _run(scheme: Scheme, noise_multiplier: float, draws: int, schedule: NoiseSch
     runs = [Gaussian(noise_multiplier * factor).on(scheme).repeat(length // scheme.steps) for length, factor in steps]
     run = sequence(*runs) if len(runs) > 1 else runs[0] if runs else Gaussian(noise_multiplier).on(scheme).repeat(0)
     return run.under(scheme.covers)
+
+
+BANDS = (1, 2, 3, 4, 6, 8, 10, 12, 16, 20, 25, 32, 40, 50, 64)
+"""Numbers of bands that a plan tries. The error is flat near its least value, so that others would gain little."""
+
+
+@dataclass(frozen=True)
+class BandChoice:
+    """The plan with the least error of prefix sums, and that error for every number of bands that was tried."""
+
+    plan: TrainPlan
+    errors: dict[int, float]
+    """Root of the mean variance of the prefix sums, in units of the clipping norm, by bands; 1 is DP-SGD."""
+
+    @property
+    def ratio(self) -> float:
+        """The error over that of independent noise at the same target: at most 1."""
+        return min(self.errors.values()) / self.errors[1]
+
+
+def correlated_plan(
+    *,
+    examples: int,
+    batch_size: int,
+    epochs: float,
+    delta: float,
+    epsilon: float | None,
+    scheme: type[Scheme] = Poisson,
+    bands: Sequence[int] = BANDS,
+) -> BandChoice:
+    """Plans at one target for several numbers of bands, and the one with the least error of prefix sums.
+
+    >>> found = correlated_plan(examples=1000, batch_size=10, epochs=4, delta=1e-5, epsilon=4.0, bands=[1, 8])
+    >>> found.plan.noise.bands, found.ratio < 0.8
+    (8, True)
+    """
+    task = {"examples": examples, "batch_size": batch_size, "epochs": epochs, "delta": delta, "epsilon": epsilon}
+    plans = {1: train_plan(scheme=scheme, **task)}
+    steps = max(plans[1].steps, 1)
+    for each in bands:
+        if each * batch_size <= examples and 1 < each <= steps:
+            noise = BandedNoise.optimal(steps=steps, bands=each)
+            try:
+                plans[each] = train_plan(scheme=scheme, noise=noise, **task)
+            except InvalidParameter:
+                if scheme is Poisson:
+                    raise  # else: so many bands do not divide an epoch
+    errors = {each: plan.noise_multiplier * (plan.noise or INDEPENDENT).rmse(steps) for each, plan in plans.items()}
+    return BandChoice(plans[min(errors, key=lambda each: errors[each])], errors)
+
+
+INDEPENDENT = BandedNoise([1.0])
+"""One band: no correlation."""

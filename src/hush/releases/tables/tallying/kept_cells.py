@@ -163,7 +163,9 @@ class KeptCells:
             self._winner[at] = left  # one record of each user at a time
             won = self._winner.take(at) == left
             turn = left[won]
-            shelves = at[won] if not self._by_group else self._shelf(at[won], groups.take(turn), group_hashes.take(turn))
+            shelves = (
+                at[won] if not self._by_group else self._shelf(at[won], groups.take(turn), group_hashes.take(turn))
+            )
             if shelves is None or not self._shelves.put(
                 shelves, hashes.take(turn), [column.take(turn) for column in content]
             ):

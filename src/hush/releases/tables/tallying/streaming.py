@@ -168,7 +168,12 @@ class _Limited(_Plain):
         hashes = mixed(hashes) if self._limits.groups is not None else hashes  # their order decides which groups count
         within = self._kept.within(users, hashes)
         if len(within) < len(users):
-            users, groups, hashes, batch = users.take(within), groups.take(within), hashes.take(within), batch.at(within)
+            users, groups, hashes, batch = (
+                users.take(within),
+                groups.take(within),
+                hashes.take(within),
+                batch.at(within),
+            )
         self._kept.add(users, groups, hashes, self.content(batch))
 
     def finish(self) -> None:

@@ -1,0 +1,1 @@
+"""Training with noise that is correlated over the steps."""

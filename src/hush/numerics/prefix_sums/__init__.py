@@ -1,0 +1,1 @@
+"""Errors of noisy prefix sums: noise that is correlated over the steps, its best coefficients, and trees."""
