@@ -245,6 +245,18 @@ def sampled(random: Random, inner: Mechanism) -> Mechanism:
     return inner.on(chosen)
 
 
+def runs(random: Random) -> object:
+    """How many runs there are of which the best is released."""
+    gamma = random.choice([0.01, 0.1, 0.5, 0.99])
+    return random.choice(
+        [
+            hush.GeometricRuns(gamma),
+            hush.NegativeBinomialRuns(gamma, random.choice([-0.5, 0.0, 0.5, 2.0])),
+            hush.PoissonRuns(random.choice([0.1, 1.0, 5.0, 50.0])),
+        ]
+    )
+
+
 def users(random: Random, inner: Mechanism) -> Mechanism:
     """Users who add a random number of records."""
     if random.random() < 0.3:
@@ -257,9 +269,11 @@ def expression(random: Random, relation: Relation, depth: int) -> Mechanism:
     if depth == 0:
         return leaf(random, relation)
     side = "beside" if relation is Relation.ADD_REMOVE else "under"
-    verb = random.choice(["on", "repeat", "then", "group", "users", side])
+    verb = random.choice(["on", "repeat", "then", "group", "users", "best", side])
     if verb == "under":
         return expression(random, Relation.ADD_REMOVE, depth - 1).under(Relation.REPLACE)
+    if verb == "best":
+        return expression(random, relation, depth - 1).best_of(runs=runs(random))
     if verb == "users":
         return users(random, expression(random, relation, depth - 1))
     inner = expression(random, relation, depth - 1)

@@ -6,7 +6,7 @@ from abc import abstractmethod
 from collections.abc import Callable, Iterable
 from dataclasses import fields, is_dataclass
 from functools import cached_property
-from typing import final
+from typing import Any, final
 
 from hush.arrays import Array
 from hush.curves.pairs.pair import Pair
@@ -25,7 +25,7 @@ DEEPEST = 24
 """Mechanisms inside each other: every question walks down to the innermost, and Python's stack has an end. So many
 fit into a JSON text, which has up to three levels for each."""
 
-VERBS = ("on", "repeat", "then", "beside", "group", "under")
+VERBS = ("on", "repeat", "then", "beside", "group", "under", "best_of")
 QUESTIONS = (
     *("epsilon", "delta", "log_delta", "renyi", "renyi_curve", "tradeoff", "roc", "advantage", "explain", "statement"),
 )
@@ -41,6 +41,7 @@ class Algebra:
     parallel: Callable[[Iterable[Mechanism]], Mechanism]
     group: Callable[[Mechanism, int], Mechanism]
     under: Callable[[Mechanism, Relation], Mechanism]
+    best_of: Callable[[Mechanism, Any], Mechanism]
 
 
 ALGEBRA = Algebra()
@@ -218,6 +219,15 @@ class Mechanism(Guarantees):
     def under(self, relation: Relation) -> Mechanism:
         """State the guarantee for another neighbouring relation."""
         return ALGEBRA.under(self, relation)
+
+    def best_of(self, *, runs: Any) -> Mechanism:
+        """Run a secret, random number of times, and release only the best run by a score that is part of its output.
+
+        >>> import hush
+        >>> hush.PureDP(1.0).best_of(runs=hush.GeometricRuns(gamma=0.1)).epsilon(delta=0).upper
+        2.5913...
+        """
+        return ALGEBRA.best_of(self, runs)
 
     # -- words, beside the numbers of Guarantees --------------------------------------------------------------------
 

@@ -101,6 +101,11 @@ class Neighbours:
         """The chance that one record takes part which only one of the two datasets has, where it is not certain."""
         return self.coming if self.leaving is None else self.leaving
 
+    @property
+    def certain(self) -> Neighbours:
+        """The same change where all of the records that may take part do."""
+        return Neighbours(exactly(len(self.removed) - 1), exactly(len(self.added) - 1), self.in_place)
+
     def swap(self) -> Neighbours:
         """The same two datasets, the other one first."""
         return Neighbours(self.added, self.removed, self.in_place)

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from abc import abstractmethod
-from collections.abc import Callable, Iterable
+from collections.abc import Iterable
 from dataclasses import dataclass, field
 from typing import ClassVar
 
@@ -11,20 +11,17 @@ from hush.arrays import Array, columns
 from hush.checks import count
 from hush.curves.pairs.pair import Pair
 from hush.curves.relation import Relation
-from hush.curves.renyi.curve import RenyiCurve
-from hush.curves.renyi.sampling import poisson_sample
-from hush.errors import InvalidParameter, NotCovered
+from hush.errors import InvalidParameter
+from hush.mechanisms.as_a_whole import AsAWhole
 from hush.mechanisms.evidence import IDENTITY, NOTHING, Evidence, chosen
 from hush.mechanisms.mechanism import (
     ALGEBRA,
     Mechanism,
-    against_nothing,
-    replaced_on_a_sample,
     require,
     require_child,
     same_relation,
 )
-from hush.mechanisms.neighbours import ADDED, REMOVED, Neighbours
+from hush.mechanisms.neighbours import Neighbours
 from hush.mechanisms.traits import Special, Step
 from hush.mechanisms.wrapper import Wrapper
 from hush.randomness.source import Source
@@ -35,7 +32,7 @@ COMPOSITION = (
 )
 
 
-class Composition(Mechanism):
+class Composition(AsAWhole):
     """Mechanisms on the same data, each with fresh randomness and a number of times."""
 
     @property
@@ -44,47 +41,10 @@ class Composition(Mechanism):
         """Which mechanisms run, and how often each."""
 
     def knows(self, neighbours: Neighbours) -> Evidence:
-        """Where all take part, the product; where one sample is drawn for all, that of the whole, mixed."""
-        if not any(times for _, times in self.runs):
-            return NOTHING
-        if neighbours.settled is not None:
-            return Evidence.product((part.evidence(neighbours), times) for part, times in self.runs)
-        return Evidence(
-            lambda: self._sampled_pair(neighbours),
-            lambda: self._sampled_curve(neighbours),
-            lambda alone: self._sampled_attained(neighbours, alone),
-            curve_says_more=any(part.evidence(REMOVED).curve_says_more for part, _ in self.runs),
-        )
+        return super().knows(neighbours) if any(times for _, times in self.runs) else NOTHING
 
-    def _sampled_pair(self, neighbours: Neighbours) -> Pair:
-        if neighbours.exchanged is not None:
-            return replaced_on_a_sample(self, neighbours.exchanged)
-        (pair,) = self._mixed(neighbours, lambda n: (self.evidence(n).pair,))
-        return pair
-
-    def _sampled_attained(self, neighbours: Neighbours, alone: bool) -> tuple[Pair, ...]:
-        if neighbours.exchanged is not None:
-            return against_nothing(self, neighbours.exchanged, alone)
-        return self._mixed(neighbours, lambda n: self.evidence(n).attained(alone))
-
-    def _mixed(self, neighbours: Neighbours, whole: Callable[[Neighbours], tuple[Pair, ...]]) -> tuple[Pair, ...]:
-        if neighbours.leaving is not None:
-            rate = neighbours.leaving
-            return tuple(pair.mix(rate) for pair in whole(REMOVED))
-        if neighbours.coming is not None:
-            rate = neighbours.coming
-            return tuple(pair.swap().mix(rate).swap() for pair in whole(ADDED))
-        raise NotCovered(
-            "one sample of a composition is covered for one record added, removed or replaced; "
-            "for groups sample each step on its own"
-        )
-
-    def _sampled_curve(self, neighbours: Neighbours) -> RenyiCurve:
-        if neighbours.sampled is None or self.relation is Relation.REPLACE:
-            raise NotCovered("a Rényi bound for one sample of a composition is known for one record added or removed")
-        plain = [self.evidence(n).curve for n in (REMOVED, ADDED)]
-        leaves = neighbours.leaving is not None
-        return poisson_sample(RenyiCurve.largest(plain), neighbours.sampled, leaving=leaves)
+    def together(self, neighbours: Neighbours) -> Evidence:
+        return Evidence.product((part.evidence(neighbours), times) for part, times in self.runs)
 
     @property
     def special(self) -> Special:

@@ -9,6 +9,7 @@ import numpy as np
 
 from hush.curves.pairs.finite import FinitePair
 from hush.errors import NotCovered
+from hush.mechanisms.combinators.runs import Runs
 from hush.mechanisms.description import choices, class_named, parameters
 from hush.mechanisms.last_iterate.descent import ConvexLoss
 from hush.mechanisms.mechanism import Mechanism
@@ -29,7 +30,7 @@ T = TypeVar("T")
 
 READ = {float: as_number, EpsilonField: as_number, int: as_whole, bool: as_truth, str: as_text}
 WRITE = {float: from_number, EpsilonField: from_number, int: int, bool: bool, str: str}
-KINDS = (Mechanism, Scheme, ConvexLoss, FinitePair)
+KINDS = (Mechanism, Scheme, ConvexLoss, FinitePair, Runs)
 """What may be an object in a text: each of them checks what it is made of."""
 
 

@@ -1,0 +1,243 @@
+"""The best of a random number of runs: what is known of it from the pair of one run.
+
+A run has the law Q on the data and Q' on a neighbour. With x the chance that one run is better than y, the best of K
+runs has the density a(x) = phi'(1 - x) against Q, phi the generating function of K: it falls in x. On the neighbour
+x' <= beta(x), the most that an event of Q-mass x may have there, so the density is at least b(x) = a(beta(x)). For
+every increasing h with h(0) = 0 and h(a(x)) <= b(x),
+
+    delta_best(eps) <= P(K = 0) (1 - e^eps)_+ + integral over 0 < s < E[K] of delta_run(eps + log h'(s)) ds.
+
+The best h is the greatest convex function below the points (a, b). Proofs: docs/theory/selection.md.
+"""
+
+from __future__ import annotations
+
+import math
+from dataclasses import dataclass
+from typing import Protocol
+
+import numpy as np
+
+from hush.arrays import Array
+from hush.curves.interval import Interval, least_log_delta
+from hush.curves.pairs.finite import FinitePair
+from hush.curves.pairs.pair import Pair
+from hush.curves.pairs.profile_law import ProfileLaw
+from hush.errors import NotCovered
+from hush.numerics.rounding import UNIT
+from hush.numerics.work import remembered, spend
+
+POINTS = 1500
+"""Points of a profile that a table joins by lines: any number is valid."""
+SLACK = 1e-9
+"""Relative room for the rounding of slopes, which are quotients of differences of up to 1e5 near numbers."""
+ROUNDING = 1e-13
+"""Relative error of sums of masses from the top down."""
+
+
+class RunLaw(Protocol):
+    """What the theorem asks of the number of runs."""
+
+    @property
+    def mean(self) -> float:
+        """The expected number of runs, from above."""
+        ...
+
+    @property
+    def none(self) -> float:
+        """The chance of no run at all."""
+        ...
+
+    @property
+    def cuts(self) -> Array:
+        """Places x from 0 to 1 between which the weight hardly changes."""
+        ...
+
+    def log_weight(self, x: Array, /) -> Array:
+        """log phi'(1 - x)."""
+        ...
+
+    def shift(self, opposite: Pair, /) -> float:
+        """An upper bound on log of a(x)/b(x) over all x, from the pair of a run in the other direction."""
+        ...
+
+    def at_least_one_below(self, x: Array, /) -> Array:
+        """1 - phi(1 - x), with all digits near 0."""
+        ...
+
+    def all_below(self, s: Array, /) -> Array:
+        """phi(s) - phi(0), with all digits near 0."""
+        ...
+
+
+@dataclass(frozen=True)
+class SelectionPair(Pair):
+    """The best of so many runs: `run` is the pair of one of them, `opposite` that of the other direction.
+
+    >>> from hush.curves.pairs.normal import NormalPair
+    >>> from hush.mechanisms.combinators.runs import GeometricRuns
+    >>> half = NormalPair.shifted(0.5)
+    >>> SelectionPair(GeometricRuns(0.1), half, half).epsilon(math.log(1e-6))[1]
+    3.25...
+    """
+
+    runs: RunLaw
+    run: Pair
+    opposite: Pair
+
+    @property
+    def cut(self) -> bool:
+        return self.run.cut
+
+    @property
+    def infinite(self) -> float:
+        return min(self.runs.mean * self.run.infinite, 1.0)
+
+    def swap(self) -> Pair:
+        return SelectionPair(self.runs, self.opposite, self.run)
+
+    @property
+    def max_loss(self) -> float:
+        return max(self.run.max_loss + shift_of(self.runs, self.opposite), 0.0)
+
+    def log_delta(self, epsilon: float, tolerance: float = 1e-9) -> Interval:
+        low = least_log_delta(epsilon)
+        high = self._log_bound(epsilon, tolerance)
+        if epsilon < 0:  # the other direction says as much: 1 - e^eps + e^eps delta(-eps)
+            other = math.exp(SelectionPair(self.runs, self.opposite, self.run)._log_bound(-epsilon, tolerance))
+            high = min(high, math.log1p(-math.exp(epsilon) * (1 - other)) + 8 * UNIT if other < 1 else 0.0)
+        return low, max(min(high, 0.0), low)
+
+    def _log_bound(self, epsilon: float, tolerance: float) -> float:
+        shift = shift_of(self.runs, self.opposite)
+        one = self.run.log_delta(epsilon - shift, tolerance)[1] + math.log(self.runs.mean)
+        every = self._layered(epsilon)
+        found = min(one, math.log(every)) if every > 0 else one
+        if epsilon < 0 < self.runs.none:
+            found = float(np.logaddexp(found, math.log(self.runs.none * -math.expm1(epsilon))))
+        return found + 8 * UNIT * (1 + abs(found)) if found > -math.inf else found
+
+    def _layered(self, epsilon: float) -> float:
+        """The integral, as a sum over the pieces of h; never more of an event than the runs that can be in it."""
+        widths, log_slopes, most, table = layers(self.runs, self.run, self.opposite)
+        spend(10 * len(widths))
+        places = epsilon + log_slopes
+        above, other, _, _ = table.tails(places)
+        with np.errstate(over="ignore", invalid="ignore"):
+            deltas = above * (1 + ROUNDING) - np.where(other > 0, np.exp(places) * other, 0.0) * (1 - ROUNDING)
+        deltas = np.where(places == -math.inf, 1.0, np.clip(deltas, 0.0, 1.0))
+        return float((widths * np.minimum(deltas, most)).sum()) * (1 + SLACK)
+
+    def epsilon(self, log_delta: float, tolerance: float = 1e-9, floor: float = 0.0) -> Interval:
+        target = log_delta - math.log(self.runs.mean)
+        one = math.inf
+        if target < 0:
+            one = self.run.epsilon(target, tolerance)[1]
+            one = (one + shift_of(self.runs, self.opposite)) * (1 + 4 * UNIT)
+        if log_delta == -math.inf:
+            return 0.0, min(one, self.max_loss)
+        return 0.0, min(one, super().epsilon(log_delta, tolerance, floor)[1])
+
+    def renyi(self, order: float) -> Interval:
+        if order == math.inf:
+            return 0.0, self.max_loss
+        return 0.0, ProfileLaw.of(*self.profile_points()).renyi(order)
+
+
+@remembered(64)
+def shift_of(runs: RunLaw, opposite: Pair) -> float:
+    """What the weights can add to a loss at the most."""
+    return runs.shift(opposite)
+
+
+@remembered(16)
+def layers(runs: RunLaw, run: Pair, opposite: Pair) -> tuple[Array, Array, Array, FinitePair]:
+    """Widths and log-slopes of the pieces of h, the most Q-mass where each counts, and a table above the run's pair."""
+    other = dense_table(opposite)
+    x = runs.cuts
+    spend(60 * len(x))
+    mass = np.concatenate([[0.0], np.cumsum(other.q_mass[::-1])])
+    most = other.at_infinity + np.concatenate([[0.0], np.cumsum(other.mass[::-1])])
+    reached = np.minimum(np.interp(x, mass, most) * (1 + ROUNDING), 1.0)
+    # between two cuts the weight is at most that of the left one, on the neighbour at least that of the right one
+    a = np.append(np.exp(runs.log_weight(x[:-1])) * (1 + ROUNDING), 0.0)[::-1]
+    b = np.append(np.exp(runs.log_weight(reached[1:])) * (1 - ROUNDING), 0.0)[::-1]
+    left = np.append(x[:-1], 1.0)[::-1]
+    kept = _convex(a, b)
+    widths = np.diff(a[kept])
+    with np.errstate(divide="ignore"):
+        slopes = np.log(np.maximum(np.diff(b[kept]), 0.0) / widths * (1 - SLACK))
+    return widths, slopes, left[kept[:-1]], dense_table(run)
+
+
+def _convex(a: Array, b: Array) -> Array:
+    """Which points make the greatest convex function below all of them; a increases, and (0, 0) is the first."""
+    kept: list[int] = []
+    xs, ys = a.tolist(), b.tolist()
+    for k, (x, y) in enumerate(zip(xs, ys, strict=True)):
+        if kept and x <= xs[kept[-1]]:
+            if y >= ys[kept[-1]]:
+                continue
+            kept.pop()
+        while len(kept) > 1:
+            i, j = kept[-2], kept[-1]
+            if (ys[j] - ys[i]) * (x - xs[j]) < (y - ys[j]) * (xs[j] - xs[i]):
+                break
+            kept.pop()
+        kept.append(k)
+    return np.array(kept)
+
+
+@remembered(16)
+def dense_table(pair: Pair) -> FinitePair:
+    """A finite pair above this one: its profile at many epsilons, joined by lines; itself where it is made of lines."""
+    epsilons = pair.kinks
+    if not len(epsilons):
+        found, _ = pair.profile_points()
+        epsilons = np.unique(np.concatenate([found, np.linspace(found[0], found[-1], POINTS)]))
+    deltas = np.maximum(pair.profile()(epsilons)[1], -np.expm1(np.minimum(epsilons, 0.0)))
+    return FinitePair.from_profile(epsilons, deltas)
+
+
+def witnesses(runs: RunLaw, run: Pair) -> tuple[Pair, ...]:
+    """Runs that tell no more than a cell of their loss, the largest losses the best, or the smallest: both attained.
+
+    To tell only the cell is post-processing, and a score may be any function of it.
+    """
+    try:
+        source = run if run.analytic else run.enclosure()[0]
+        cuts = dense_table(source).losses
+        above, other_above, below, other_below = source.tails(cuts)
+    except NotCovered:
+        return ()
+    sides = (above, below), (other_above, other_below)
+    return tuple(_lowered(runs, *(order(runs, *side) for side in sides)) for order in (_first, _last))
+
+
+def _first(runs: RunLaw, above: Array, below: Array) -> tuple[Array, Array]:
+    """Chances that the best is in each cell, from the lowest on, where the largest losses are the best; and room.
+
+    The room is for the rounding of the sums that the chances are differences of.
+    """
+    better = np.concatenate([[0.0], above[::-1], [1.0]])
+    worse = np.concatenate([[1.0], below[::-1], [0.0]])
+    near, far = runs.at_least_one_below(better), runs.all_below(worse)
+    close = better[1:] < 0.5
+    cells, sums = np.where(close, np.diff(near), -np.diff(far)), np.where(close, near[1:], far[:-1])
+    return cells[::-1], ROUNDING * sums[::-1]
+
+
+def _last(runs: RunLaw, above: Array, below: Array) -> tuple[Array, Array]:
+    """The same where the smallest losses are the best."""
+    cells, room = _first(runs, below[::-1], above[::-1])
+    return cells[::-1], room[::-1]
+
+
+def _lowered(runs: RunLaw, one: tuple[Array, Array], other: tuple[Array, Array]) -> FinitePair:
+    """The pair of these outcomes, and of no run at all: less of each under P and more of it under Q, by the room."""
+    p = np.append(np.maximum(one[0] - one[1], 0.0), runs.none * (1 - SLACK))
+    q = np.append(np.maximum(other[0], 0.0) + other[1], runs.none)
+    both = (p > 0) & (q > 0)
+    losses = np.log(p[both]) - np.log(q[both])
+    losses = losses - ROUNDING * (1 + np.abs(losses))
+    return FinitePair.ordered(losses, p[both], float(p[q == 0].sum()), 0.0)
