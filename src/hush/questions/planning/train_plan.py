@@ -13,6 +13,7 @@ from hush.checks import count, number
 from hush.curves.bound import Bound
 from hush.curves.relation import Relation
 from hush.errors import InvalidParameter
+from hush.markup import Shown, Text
 from hush.mechanisms.leaves.gaussian import Gaussian
 from hush.mechanisms.mechanism import Mechanism
 from hush.mechanisms.scheme import Scheme
@@ -27,7 +28,7 @@ from hush.randomness.source import Source, source_or_secure
 
 
 @dataclass(frozen=True)
-class TrainPlan:
+class TrainPlan(Shown):
     """What will run: the scheme that draws the batches is the one that is accounted for."""
 
     examples: int
@@ -119,9 +120,10 @@ class TrainPlan:
             raise InvalidParameter("TrainPlan.first", f"at most the {self.steps} steps of the plan", steps=steps)
         return _run(self.scheme, self.noise_multiplier, -(-steps // self.epoch_steps))
 
-    def statement(self, unit: str = "record") -> str:
+    def statement(self, unit: str = "record", *, style: str = "plain") -> Text:
         """The guarantee of the whole plan in words."""
-        return statement(self.mechanism, delta=self.delta, unit=unit)
+        subject = f"a model trained in {self.steps} steps on {self.examples} examples" if style == "methods" else ""
+        return statement(self.mechanism, delta=self.delta, unit=unit, style=style, subject=subject)
 
     def to_json(self) -> str:
         """The plan as JSON text; `train_plan_from_json` reads it."""
