@@ -2,6 +2,8 @@ PYTHON ?= python3
 PIP := -m pip --disable-pip-version-check --quiet
 BIN := .venv/bin
 READY := .venv/.ready
+CORE := .venv/.core
+INTEROP := .venv-interop
 BENCH := bench/.venv
 ALLOCATION := bench/.venv-allocation
 AUDITING := bench/.venv-auditing
@@ -11,21 +13,26 @@ AXE := .browser
 RUN := --noise 1.0 --rate 0.01 --steps 10000 --delta 1e-5
 
 .DEFAULT_GOAL := help
-.PHONY: help setup demo test pythons browser audit faults mutants check bench docs clean
+.PHONY: help setup demo test pythons interop browser audit faults mutants check bench docs clean
 
 help: ## list the targets
 	@awk -F ':.*## ' '/^[a-z]+:.*## / {printf "  %-8s %s\n", $$1, $$2}' $(MAKEFILE_LIST)
 
 setup: $(READY) ## make .venv with hush and the pinned tools
 
-# torch goes first and alone: pinned exactly, or the resolver may fetch gigabytes of another build.
-$(READY): pyproject.toml constraints.txt
+# hush with what it cannot do without: enough for the demo, in half a minute.
+$(CORE): pyproject.toml constraints.txt
 	$(PYTHON) -m venv --clear .venv
+	$(BIN)/python $(PIP) install --constraint constraints.txt --editable .
+	@touch $@
+
+# torch goes first and alone: pinned exactly, or the resolver may fetch gigabytes of another build.
+$(READY): $(CORE)
 	$(BIN)/python $(PIP) install "$$(grep '^torch==' constraints.txt)" --constraint constraints.txt
 	$(BIN)/python $(PIP) install --constraint constraints.txt --editable '.[dev,all]'
 	@touch $@
 
-demo: setup ## account for, calibrate and explain one training run
+demo: $(CORE) ## account for, calibrate and explain one training run
 	$(BIN)/hush epsilon $(RUN)
 	$(BIN)/hush calibrate --epsilon 2 --delta 1e-5 --rate 0.01 --steps 10000
 	$(BIN)/hush explain $(RUN)
@@ -35,6 +42,9 @@ test: setup ## run the tests and doctests on every core
 
 pythons: ## the tests that need no torch, under every Python from 3.11 up that is found
 	OPENBLAS_NUM_THREADS=1 $(PYTHON) tests/pythons.py
+
+interop: $(INTEROP)/.ready ## the bridges against the real Opacus and dp_accounting, in an environment of their own
+	OPENBLAS_NUM_THREADS=1 $(INTEROP)/bin/python -m pytest -q tests/interop src/hush/interop
 
 # A browser or a file that cannot be had makes the tests say so: skipped by name, or failed where CI is set.
 browser: setup ## the page in a real Chromium: stories from opening to exported code, attacks, accessibility
@@ -90,6 +100,7 @@ $(1)/.ready: pyproject.toml $(2)
 	@touch $$@
 endef
 
+$(eval $(call environment,$(INTEROP),tests/interop/requirements.txt))
 $(eval $(call environment,$(BENCH),bench/requirements.txt))
 # random-allocation wants an older numpy than the other accountants, so it has an environment of its own.
 $(eval $(call environment,$(ALLOCATION),bench/requirements-allocation.txt))

@@ -1,4 +1,4 @@
-"""What needs torch is left out where torch is not installed: `make pythons` runs the rest."""
+"""What needs torch, opacus or dp_accounting is left out where that is missing: `make pythons` runs the rest."""
 
 from __future__ import annotations
 
@@ -6,12 +6,17 @@ import re
 from importlib.util import find_spec
 from pathlib import Path
 
-HAS_TORCH = find_spec("torch") is not None
-TORCH = re.compile(r"^(?:import|from) (?:torch|hush\.learning\.dpsgd)\b", re.MULTILINE)
-"""Files that import torch, or the training that does."""
+IMPORTERS = {
+    "torch": r"torch|hush\.learning\.dpsgd",
+    "opacus": r"opacus|hush\.interop\.opacus_plugin",
+    "dp_accounting": r"dp_accounting|hush\.interop\.(?:events_written|dp_accounting_plugin)",
+}
+"""Packages that may be missing, and what cannot be imported without each."""
+MISSING = "|".join(names for package, names in IMPORTERS.items() if find_spec(package) is None)
+LEFT_OUT = re.compile(rf"^(?:import|from) (?:{MISSING})\b", re.MULTILINE)
 
 
 def pytest_ignore_collect(collection_path: Path) -> bool | None:
-    if HAS_TORCH or collection_path.suffix != ".py":
+    if not MISSING or collection_path.suffix != ".py":
         return None
-    return bool(TORCH.search(collection_path.read_text(encoding="utf-8"))) or None
+    return bool(LEFT_OUT.search(collection_path.read_text(encoding="utf-8"))) or None

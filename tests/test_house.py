@@ -41,10 +41,10 @@ VISIBLE = 18
 """Names without an underscore that a mechanism shows, its own fields not counted: at most."""
 
 EXTRAS = settings()["project"]["optional-dependencies"]
-IMPORTED_AS = {"scikit-learn": "sklearn", "vl-convert-python": "vl_convert"}
+IMPORTED_AS = {"dp-accounting": "dp_accounting", "scikit-learn": "sklearn", "vl-convert-python": "vl_convert"}
 OPTIONAL = {
     IMPORTED_AS.get(name, name)
-    for extra in ("app", "data", "learn", "ledger", "torch")
+    for extra in ("app", "data", "interop", "learn", "ledger", "torch")
     for name in (re.match(r"[\w-]+", requirement)[0] for requirement in EXTRAS[extra])  # type: ignore[index]
 }
 """Packages of the extras."""

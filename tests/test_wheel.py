@@ -10,7 +10,7 @@ import pytest
 
 from tests.source import PROJECT, ROOT, files, settings
 
-STUBS = ("hush", "hush/learning", "hush/ledger", "hush/randomness")
+STUBS = ("hush", "hush/interop", "hush/learning", "hush/ledger", "hush/randomness")
 TYPES = {"hush/py.typed", *(f"{package}/__init__.pyi" for package in STUBS)}
 """What type checkers read."""
 

@@ -1,6 +1,7 @@
 # Every public name of hush, once. The door (door.py) loads each from the module that is named here.
 
 from hush import auditing as auditing
+from hush import interop as interop
 from hush import learning as learning
 from hush import ledger as ledger
 from hush import randomness as randomness

@@ -14,7 +14,15 @@ from pathlib import Path
 from hush.errors import NotInstalled
 
 EXPORT = re.compile(r"^from ([\w.]+) import (\w+) as \2$", re.MULTILINE)
-EXTRAS = {"torch": "torch", "safetensors": "torch", "sklearn": "learn", "cryptography": "data", "sqlalchemy": "ledger"}
+EXTRAS = {
+    "torch": "torch",
+    "safetensors": "torch",
+    "sklearn": "learn",
+    "cryptography": "data",
+    "sqlalchemy": "ledger",
+    "opacus": "interop",
+    "dp_accounting": "interop",
+}
 """Optional packages, and the extra that brings each."""
 
 

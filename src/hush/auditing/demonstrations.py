@@ -8,13 +8,14 @@ from dataclasses import dataclass
 import numpy as np
 
 from hush.checks import count, number
+from hush.markup import Shown
 from hush.randomness.draws import coins, integers, order
 from hush.randomness.float_noise import laplace, normal, uniform
 from hush.randomness.source import Source, source_or_secure
 
 
 @dataclass(frozen=True)
-class Demonstration:
+class Demonstration(Shown):
     """What an attack recovered, without protection and with it, as shares of what there was to recover."""
 
     title: str

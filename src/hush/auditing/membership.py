@@ -15,6 +15,7 @@ from hush.auditing.checked_scores import finite_numbers, zeros_and_ones
 from hush.auditing.confidence import at_least, at_most, confidence_in_range
 from hush.checks import number
 from hush.errors import InvalidParameter
+from hush.markup import Shown
 from hush.questions.charts.drawing import Axis, Chart, ChartLine, Stroke
 
 RATES = (1e-3, 1e-2, 0.1)
@@ -43,7 +44,7 @@ class RateAt:
 
 
 @dataclass(frozen=True)
-class MembershipReport:
+class MembershipReport(Shown):
     """What an attacker with these scores finds: ROC, area, advantage, true positives at low false positives."""
 
     attack: str

@@ -10,6 +10,7 @@ from functools import cached_property
 from scipy import special
 
 from hush.auditing.claims import ROUNDED, Claim
+from hush.markup import Shown
 from hush.numerics.decimals import rounded_down
 from hush.questions.charts import chart
 from hush.questions.charts.drawing import Axis, Chart, ChartLine, Stroke
@@ -43,7 +44,7 @@ class NullCheck:
 
 
 @dataclass(frozen=True)
-class AuditReport:
+class AuditReport(Shown):
     """A lower bound on the privacy parameter of what ran, which holds with the stated confidence.
 
     `survives` is False where the bound exceeds the claim, or the attacker lies outside the certified trade-off curve.

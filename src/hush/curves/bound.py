@@ -4,18 +4,27 @@ from __future__ import annotations
 
 import math
 from dataclasses import dataclass
+from numbers import Real
 
 from hush.curves.relation import Relation
-from hush.errors import Contradiction
-from hush.numerics.decimals import rounded_down, rounded_up
+from hush.errors import Contradiction, InvalidParameter
+from hush.markup import table_html
+from hush.numerics.decimals import formatted_safely, rounded_down, rounded_up
 
 WIDE = 1e-3
 """Relative width from which people are shown both ends: three digits of one number would say too much."""
+
+ERRORS_OF_ATTACKERS = ("false negative rate", "Bayes risk")
+"""Quantities of which more is more private: a guarantee quotes their lower end."""
 
 
 @dataclass(frozen=True)
 class Bound:
     """lower <= truth <= upper; every guarantee is read off `upper` (for a trade-off curve, off `lower`).
+
+    As a number it is that end: `float(bound)`, and `f"{bound:.2f}"`, which is rounded to the safe side. It compares
+    with numbers and with bounds of the same quantity, and says True only where that is certain: of `bound < 3` and
+    `bound >= 3` both may be False.
 
     `epsilon` and `delta` are what to report together: the upper end of the one that was asked for, and the other, which
     was given. A bound on something else, as a false negative rate, has neither.
@@ -24,6 +33,9 @@ class Bound:
     Bound(epsilon=6.1877123..., lower=6.18771238, upper=6.187712391, delta=1e-05)
     >>> Bound(6.187712380, 6.187712391, quantity="epsilon", delta=1e-5).epsilon
     6.187712391
+    >>> bound = Bound(2.0, 2.5)
+    >>> float(bound), f"{bound:.0f}", bound < 2.2, bound >= 2.2, bound <= 2.5
+    (2.5, '3', False, False, True)
     """
 
     lower: float
@@ -41,6 +53,41 @@ class Bound:
             object.__setattr__(self, self.quantity, self.upper)
         if self.quantity == "log delta":
             object.__setattr__(self, "delta", delta_of(self.upper))
+
+    @property
+    def safe(self) -> float:
+        """The end that is safe to claim: the upper one, but the lower one for the errors of an attacker."""
+        return self.lower if self._more_is_safer else self.upper
+
+    @property
+    def _more_is_safer(self) -> bool:
+        return self.quantity in ERRORS_OF_ATTACKERS
+
+    def __float__(self) -> float:
+        return self.safe
+
+    def __format__(self, spec: str) -> str:
+        return formatted_safely(self.safe, spec, up=not self._more_is_safer) if spec else str(self)
+
+    def __lt__(self, other: object) -> bool:
+        return NotImplemented if (ends := self._ends_of(other)) is None else self.upper < ends[0]
+
+    def __le__(self, other: object) -> bool:
+        return NotImplemented if (ends := self._ends_of(other)) is None else self.upper <= ends[0]
+
+    def __gt__(self, other: object) -> bool:
+        return NotImplemented if (ends := self._ends_of(other)) is None else self.lower > ends[1]
+
+    def __ge__(self, other: object) -> bool:
+        return NotImplemented if (ends := self._ends_of(other)) is None else self.lower >= ends[1]
+
+    def _ends_of(self, other: object) -> tuple[Real, Real] | tuple[float, float] | None:
+        """The ends of what this is compared with; None where it is neither a number nor a bound."""
+        if isinstance(other, Bound):
+            if other.quantity != self.quantity:
+                raise InvalidParameter("A comparison", f"two bounds on one quantity ({self.quantity})", other=other)
+            return other.lower, other.upper
+        return (other, other) if isinstance(other, Real) else None
 
     @property
     def width(self) -> float:
@@ -99,6 +146,15 @@ class Bound:
         )
         dots = "..." if self.lower != self.upper and not shown.startswith("<") and " to " not in shown else ""
         return f"Bound({self.quantity}={shown}{dots}, lower={self.lower:.10g}, upper={self.upper:.10g}{rest})"
+
+    def _repr_html_(self) -> str:
+        given = [("delta", self.delta), ("epsilon", self.epsilon)]
+        shown = [(name, f"{value:.6g}") for name, value in given if value is not None and name not in self.quantity]
+        end = rounded_down if self._more_is_safer else rounded_up
+        certified = f"{rounded_down(self.lower, 10)} to {rounded_up(self.upper, 10)}"
+        neighbours = [("neighbours", self.relation.words)] if self.relation is not None else []
+        parts = [(self.quantity, end(self.safe, 7)), *shown, ("certified", certified), *neighbours]
+        return table_html([[name for name, _ in parts], [text for _, text in parts]])
 
 
 def delta_of(log_delta: float) -> float:

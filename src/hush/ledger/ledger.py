@@ -19,6 +19,7 @@ from hush.ledger.standing import Standing, book_statement
 from hush.ledger.store import Store, Transaction
 from hush.ledger.texts import LONGEST_PURPOSE, checked_text
 from hush.ledger.verification import Anchor, Verified, verified
+from hush.markup import Text
 from hush.questions.charts.drawing import Chart
 
 DEEPEST = 16
@@ -200,7 +201,7 @@ class Ledger(Account):
         counted = self._store.read(lambda book: {name: book.mechanisms(names) for name, names in below.items()})
         return Odometer(tuple(composed(s, counted[s.name], delta) for s in standings))
 
-    def statement(self) -> str:
+    def statement(self) -> Text:
         """The guarantee of the whole book, in words."""
         by_hand = self._store.read(lambda book: sum(1 for _ in book.entries((Kind.HAND,))))
         return book_statement(self.standings(), by_hand)

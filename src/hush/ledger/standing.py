@@ -9,6 +9,7 @@ from hush.errors import LedgerError
 from hush.ledger.budget import Budget
 from hush.ledger.filters.filter import Units
 from hush.ledger.filters.whole_units import UNITS
+from hush.markup import Text
 from hush.numerics.decimals import rounded_up
 
 
@@ -56,17 +57,17 @@ def in_units(units: Units) -> str:
     return ", ".join(f"{part / UNITS:.6g}" if part >= 1000 else str(part) for part in units)
 
 
-def book_statement(standings: Sequence[Standing], by_hand: int) -> str:
+def book_statement(standings: Sequence[Standing], by_hand: int) -> Text:
     """A paragraph for each budget."""
     if not standings:
-        return "The book has no budgets yet: nothing can be released under it."
+        return Text("The book has no budgets yet: nothing can be released under it.")
     said = "\n\n".join(_paragraph(standing) for standing in standings)
     assumed = (
         "This holds however each release was chosen from the answers before it. It assumes that everything released "
         "from these data is in the book, and that the data behind a name did not change."
     )
     hand = f" Releases that were entered by hand, and that hush did not run: {by_hand}." if by_hand else ""
-    return f"{said}\n\n{assumed}{hand}"
+    return Text(f"{said}\n\n{assumed}{hand}")
 
 
 def _paragraph(standing: Standing) -> str:

@@ -14,6 +14,7 @@ from hush.curves.pairs.pointwise import Largest
 from hush.curves.relation import Relation
 from hush.curves.renyi.curve import RenyiCurve
 from hush.errors import InvalidParameter, NotCovered
+from hush.markup import Text
 from hush.mechanisms.evidence import NOTHING, Evidence
 from hush.mechanisms.guarantees import Guarantees
 from hush.mechanisms.neighbours import ADDED, REMOVED, REPLACED, Neighbours
@@ -231,17 +232,17 @@ class Mechanism(Guarantees):
 
     # -- words, beside the numbers of Guarantees --------------------------------------------------------------------
 
-    def explain(self, *, delta: float) -> str:
+    def explain(self, *, delta: float) -> Text:
         """The derivation: theorems, papers, relation, assumptions, and what each route says at this delta."""
         from hush.questions.explain import explain
 
         return explain(self, delta=delta)
 
-    def statement(self, *, delta: float, unit: str = "record") -> str:
-        """The guarantee in words: unit, relation, sampling, delta, what is assumed."""
+    def statement(self, *, delta: float, unit: str = "record", style: str = "plain", subject: str = "") -> Text:
+        """The guarantee in words: unit, relation, sampling, delta, what is assumed; style="methods" has citations."""
         from hush.questions.statement import statement
 
-        return statement(self, delta=delta, unit=unit)
+        return statement(self, delta=delta, unit=unit, style=style, subject=subject)
 
 
 def replaced_on_a_sample(inner: Mechanism, rate: float) -> Pair:

@@ -3,7 +3,13 @@
 from __future__ import annotations
 
 import math
+import re
 from decimal import ROUND_CEILING, ROUND_FLOOR, Context, Decimal
+
+SPEC = re.compile(r"(?:\.(\d+))?([eEfFgG%]?)$")
+"""The end of a format: how many digits, and of which kind."""
+MOST_DIGITS = 17
+"""More than that a float does not have: beyond, nothing is rounded."""
 
 
 def rounded_up(value: float, digits: int) -> str:
@@ -22,6 +28,33 @@ def rounded_down(value: float, digits: int) -> str:
     ('6.187', 'inf')
     """
     return _text(value, Context(prec=digits, rounding=ROUND_FLOOR))
+
+
+def formatted_safely(value: float, spec: str, *, up: bool) -> str:
+    """The value as `format(value, spec)` writes it, but rounded up or down and never to the nearest.
+
+    >>> formatted_safely(6.1812, ".2f", up=True), formatted_safely(6.1892, ">8.3g", up=False)
+    ('6.19', '    6.18')
+    >>> formatted_safely(0.1, ".4f", up=True), formatted_safely(0.12341, ".1%", up=True)
+    ('0.1000', '12.4%')
+    """
+    precision, kind = SPEC.search(spec).groups()  # type: ignore[union-attr]  (an empty end matches too)
+    if math.isinf(value) or math.isnan(value) or value == 0 or (precision is None and not kind):
+        return format(value, spec)
+    digits = 6 if precision is None else int(precision)
+    written = Decimal(repr(float(value)))  # the digits that the float itself is written with
+    if kind in ("f", "F", "%"):
+        digits += written.adjusted() + 1 + (2 if kind == "%" else 0)
+    elif kind in ("e", "E"):
+        digits += 1
+    rounding = ROUND_CEILING if up else ROUND_FLOOR
+    if digits < 1:  # all of its digits are behind the last one that is shown
+        places = int(precision or 6) + (2 if kind == "%" else 0)
+        away = (value > 0) == up
+        return format(math.copysign(10.0**-places if away else 0.0, value), spec)
+    if digits >= MOST_DIGITS:
+        return format(value, spec)
+    return format(float(Context(prec=digits, rounding=rounding).create_decimal(written)), spec)
 
 
 def _text(value: float, context: Context) -> str:

@@ -13,6 +13,7 @@ from hush.curves.bound import Bound
 from hush.curves.renyi.convert import advanced_composition
 from hush.curves.renyi.curve import RenyiCurve
 from hush.errors import InvalidParameter, NotCovered
+from hush.markup import table_html
 from hush.mechanisms.combinators.one_after_another import Sequence
 from hush.mechanisms.leaves.stated import ApproxDP
 from hush.mechanisms.mechanism import Mechanism, require
@@ -107,6 +108,9 @@ class Compositions:
 
     def __str__(self) -> str:
         return "\n".join([self.title, *aligned(self.table())])
+
+    def _repr_html_(self) -> str:
+        return table_html(self.table(), title=self.title)
 
     def chart(self) -> Chart:
         """epsilon against the number of repetitions, a line for each method and a band for the exact answer."""

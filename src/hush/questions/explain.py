@@ -7,6 +7,7 @@ from collections.abc import Iterator
 
 from hush.checks import delta_in_range
 from hush.errors import HushError
+from hush.markup import Text
 from hush.mechanisms.mechanism import Mechanism, require
 from hush.mechanisms.traits import Step
 from hush.numerics.decimals import rounded_down, rounded_up
@@ -14,7 +15,7 @@ from hush.questions.routes_compared import compare, why
 from hush.questions.text_table import aligned
 
 
-def explain(mechanism: Mechanism, *, delta: float) -> str:
+def explain(mechanism: Mechanism, *, delta: float) -> Text:
     """The derivation as a tree, then the relation, the assumptions, every route's epsilon, and the answer.
 
     >>> import hush
@@ -49,7 +50,7 @@ def explain(mechanism: Mechanism, *, delta: float) -> str:
         "",
         f"Answer: {_answer(mechanism, delta)}",
     ]
-    return "\n".join(lines)
+    return Text("\n".join(lines))
 
 
 def assumptions(step: Step) -> list[str]:

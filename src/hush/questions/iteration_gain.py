@@ -7,6 +7,7 @@ from dataclasses import dataclass
 
 from hush.checks import delta_in_range
 from hush.errors import InvalidParameter
+from hush.markup import Shown
 from hush.mechanisms.last_iterate.hidden_iterates import LEAST_GAIN, HiddenIterates
 from hush.mechanisms.mechanism import Mechanism
 from hush.numerics.decimals import rounded_down, rounded_up
@@ -30,7 +31,7 @@ class GainRow:
 
 
 @dataclass(frozen=True)
-class IterationGain:
+class IterationGain(Shown):
     """A table over steps, epochs or records, and from where on it pays to hide all iterates but the last."""
 
     mechanism: Mechanism

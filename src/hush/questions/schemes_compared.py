@@ -11,6 +11,7 @@ from hush.checks import count, delta_in_range, listed
 from hush.curves.bound import Bound
 from hush.curves.relation import Relation
 from hush.errors import InvalidParameter, NotCovered
+from hush.markup import table_html
 from hush.mechanisms.leaves.gaussian import Gaussian
 from hush.mechanisms.mechanism import Mechanism
 from hush.mechanisms.scheme import Scheme
@@ -23,6 +24,7 @@ from hush.numerics.decimals import rounded_down, rounded_up
 from hush.numerics.work import asked, part
 from hush.questions.charts.drawing import Axis
 from hush.questions.charts.ranges import FalseReport, Range, Ranges
+from hush.questions.text_table import aligned
 
 USUAL: tuple[type[Scheme], ...] = (Poisson, CappedPoisson, WithoutReplacement, Allocation, ShuffledBatches)
 """The ways to draw batches that are compared unless others are named."""
@@ -131,13 +133,20 @@ class SchemeComparison:
             f"epochs: {self.epochs}"
         )
 
-    def __str__(self) -> str:
-        title = f"{self._setting}; epsilon at delta {self.delta:g}"
-        head = ("batches", "neighbours", "epsilon", "why")
+    def _table(self) -> list[tuple[str, str, str, str]]:
         lines = [(row.name, _relation(row.mechanism), _shown(row.bound), row.reason) for row in self.rows]
-        widths = [max(len(line[k]) for line in (head, *lines)) for k in range(3)]
-        table = ["  ".join([*(line[k].ljust(widths[k]) for k in range(3)), line[3]]) for line in (head, *lines)]
-        return "\n".join([title, "", *table, "", *textwrap.wrap(self.mistake, 110), *textwrap.wrap(ADVICE, 110)])
+        return [("batches", "neighbours", "epsilon", "why"), *lines]
+
+    @property
+    def _title(self) -> str:
+        return f"{self._setting}; epsilon at delta {self.delta:g}"
+
+    def __str__(self) -> str:
+        table = aligned(self._table(), left=4)
+        return "\n".join([self._title, "", *table, "", *textwrap.wrap(self.mistake, 110), *textwrap.wrap(ADVICE, 110)])
+
+    def _repr_html_(self) -> str:
+        return table_html(self._table(), title=self._title, below=f"{self.mistake} {ADVICE}")
 
 
 TITLE = "One training run, the ways to draw its batches: ε"

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from abc import ABC, abstractmethod
 from dataclasses import dataclass, replace
 from typing import Any, ClassVar
@@ -65,6 +66,19 @@ class Answerable(ABC):
     def request(self) -> object:
         """What its words tell requests apart by, in a budget book: the query itself, where they say all of it."""
         return self
+
+    @property
+    def noun(self) -> str:
+        """What is released, in a word or two: the name of the class, unless told."""
+        return re.sub(r"(?<=[a-z])(?=[A-Z])", " ", type(self).__name__).lower()
+
+    def subject(self, column: str | None) -> str:
+        """What is released of the column, in words for a report."""
+        of = f" of column {column!r}" if column is not None and self.reads else ""
+        level, bounds = getattr(self, "p", None), getattr(self, "bounds", None)
+        which = "" if level is None or self.noun == "median" else f" at level {level:g}"
+        moved = f", each value moved into the bounds {bounds[0]:g} to {bounds[1]:g}," if bounds else ""
+        return f"the {self.noun}{which}{of}{moved}"
 
     def kept(self, value: Any) -> Any:
         """The value in numbers, texts, lists, tuples and dicts: what a budget book keeps. Anything else is not kept."""

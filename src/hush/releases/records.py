@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from abc import ABC, abstractmethod
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any
 
 from hush.account import Account, paid
@@ -58,13 +58,14 @@ class AllRecords(Records):
 
         private = run.source.private
         charge = charge_of(query.request, mechanism, table, confidence=run.confidence, private=private, unit=query.unit)
-        return paid(
+        found = paid(
             ledger,
             charge,
             answered,
             write=lambda release: write_release(release, query.kept),
             read=lambda text: read_release(text, mechanism, query.given_again),
         )
+        return replace(found, subject=query.subject(table.column))
 
 
 def records(data: Any) -> Records:

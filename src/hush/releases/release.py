@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Any
 
 from hush.checks import number
 from hush.errors import InvalidParameter
+from hush.markup import Shown, Text
 from hush.mechanisms.mechanism import Mechanism
 
 if TYPE_CHECKING:
@@ -44,7 +45,7 @@ class Interval:
 
 
 @dataclass(frozen=True, eq=False)
-class Release:
+class Release(Shown):
     """A value that may be published, with the mechanism that made it.
 
     The noise interval is about the statistic of the records that were used (all of them, or the drawn sample, scaled
@@ -72,13 +73,15 @@ class Release:
     """
     of_sample: bool = field(default=False, repr=False, compare=False)
     """Whether its mechanism is that of all uses of one secret sample up to this one."""
+    subject: str = field(default="", repr=False, compare=False)
+    """What the value is, in words: the statistic, its column, its bounds."""
 
     def __post_init__(self) -> None:
         object.__setattr__(self, "of_sample", self.of_sample or self.sample is not None)
 
     def __reduce__(self) -> tuple[Any, ...]:
         kept = (self.value, self.mechanism, self.noise_interval, self.total_interval, self.private)
-        return Release, (*kept, None, self.of_sample)
+        return Release, (*kept, None, self.of_sample, self.subject)
 
     def map(self, f: Callable[[Any], Any], *, monotone: bool = False) -> Release:
         """f(value), which costs nothing more; with monotone=True the intervals are mapped too, else they are dropped.
@@ -90,7 +93,18 @@ class Release:
         """
         ranges = [self.noise_interval, self.total_interval]
         noise, total = [r.map(f) if monotone and r is not None else None for r in ranges]
-        return replace(self, value=f(self.value), noise_interval=noise, total_interval=total)
+        subject = f"a function of {self.subject}" if self.subject else ""
+        return replace(self, value=f(self.value), noise_interval=noise, total_interval=total, subject=subject)
+
+    def statement(self, *, delta: float = 0.0, unit: str = "record", style: str = "plain") -> Text:
+        """The guarantee in words, and what was released; style="methods" is worded for a paper, with citations.
+
+        >>> import hush
+        >>> found = hush.releases.mean([1, 2], bounds=(0, 3), epsilon=1.0)
+        >>> print(found.statement(style="methods"))
+        We released the mean, each value moved into the bounds 0 to 3, by this mechanism: ...
+        """
+        return self.mechanism.statement(delta=delta, unit=unit, style=style, subject=self.subject)
 
     def require_private(self) -> Release:
         """This release, if its randomness was secret; an error otherwise. Whatever spends a budget asks it first."""

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable
+from dataclasses import replace
 from threading import Lock
 from typing import Any, NoReturn, TypeVar
 
@@ -114,7 +115,8 @@ class Sample(Records):
                 found.value, mechanism, found.noise_interval, found.total_interval, self._source.private, sample=self
             )
 
-        return self._payment(query.request, query.mechanism, table, confidence, answered, query)
+        found = self._payment(query.request, query.mechanism, table, confidence, answered, query)
+        return replace(found, subject=query.subject(table.column))
 
     def ask(
         self,

@@ -26,6 +26,7 @@ from hush.learning.dpsgd.training_payment import SavedRun
 from hush.learning.per_example.batch import Augment, Loss
 from hush.learning.per_example.clip_norms import MaxNorm
 from hush.learning.per_example.clipping import Clipping
+from hush.markup import Text
 from hush.mechanisms.mechanism import Mechanism
 from hush.questions.planning.train_plan import TrainPlan
 from hush.randomness.source import Source
@@ -69,10 +70,11 @@ class Trained:
         """Epsilon of the whole plan at its delta."""
         return self.plan.bound
 
-    def statement(self, unit: str = "record") -> str:
+    def statement(self, unit: str = "record", *, style: str = "plain") -> Text:
         """The guarantee in words."""
-        text = self.plan.statement(unit)
-        return text if self.private else f"NOT PRIVATE, noise or samples can be predicted; if they could not: {text}"
+        text = self.plan.statement(unit, style=style)
+        unsafe = "NOT PRIVATE, noise or samples can be predicted; if they could not:"
+        return text if self.private else Text(f"{unsafe} {text}")
 
 
 OnStep = Callable[[Progress], object]

@@ -9,6 +9,7 @@ from typing import Any
 
 from hush.checks import count, delta_in_range, number
 from hush.errors import InvalidParameter
+from hush.markup import Shown
 from hush.mechanisms.leaves.gaussian import Gaussian
 from hush.mechanisms.schemes.poisson import Poisson
 from hush.questions.calibrate import calibrate
@@ -46,7 +47,7 @@ class TrainingRow:
 
 
 @dataclass(frozen=True)
-class TrainingPlans:
+class TrainingPlans(Shown):
     """Noise and compute of DP-SGD for several batch sizes and epochs at one (epsilon, delta); its text is a table."""
 
     examples: int

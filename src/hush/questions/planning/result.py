@@ -10,6 +10,7 @@ from typing import Any
 from hush.curves.relation import Relation
 from hush.curves.renyi.convert import amplify
 from hush.errors import InvalidParameter
+from hush.markup import Shown
 from hush.questions.charts.drawing import Axis, Chart, ChartLine, Stroke
 from hush.questions.planning.free_sampling import rules
 from hush.questions.planning.target import Setting
@@ -44,7 +45,7 @@ class PlanRow:
 
 
 @dataclass(frozen=True, kw_only=True)
-class Plan(Setting):
+class Plan(Setting, Shown):
     """Expected errors of a release with and without a sample; its text is a table and an answer."""
 
     statistic: str

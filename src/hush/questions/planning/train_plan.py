@@ -15,6 +15,7 @@ from hush.checks import count, number
 from hush.curves.bound import Bound
 from hush.curves.relation import Relation
 from hush.errors import InvalidParameter, NotCovered
+from hush.markup import Shown, Text
 from hush.mechanisms.combinators.one_after_another import sequence
 from hush.mechanisms.leaves.gaussian import Gaussian
 from hush.mechanisms.mechanism import Mechanism
@@ -35,7 +36,7 @@ STEADY = "correlated noise that changes from step to step: no theorem is built i
 
 
 @dataclass(frozen=True)
-class TrainPlan:
+class TrainPlan(Shown):
     """What will run: the scheme that draws the batches is the one that is accounted for."""
 
     examples: int
@@ -145,9 +146,10 @@ class TrainPlan:
             raise InvalidParameter("TrainPlan.first", f"at most the {self.steps} steps of the plan", steps=steps)
         return _run(self.scheme, self.noise_multiplier, -(-steps // self.epoch_steps), self.noise_schedule)
 
-    def statement(self, unit: str = "record") -> str:
+    def statement(self, unit: str = "record", *, style: str = "plain") -> Text:
         """The guarantee of the whole plan in words."""
-        return statement(self.mechanism, delta=self.delta, unit=unit)
+        subject = f"a model trained in {self.steps} steps on {self.examples} examples" if style == "methods" else ""
+        return statement(self.mechanism, delta=self.delta, unit=unit, style=style, subject=subject)
 
     def to_json(self) -> str:
         """The plan as JSON text; `train_plan_from_json` reads it."""

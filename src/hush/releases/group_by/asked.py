@@ -47,6 +47,11 @@ class Asked(ABC):
     def parts(self, place: Place) -> list[Part]:
         """The releases that answer it."""
 
+    @property
+    @abstractmethod
+    def words(self) -> str:
+        """What it is, for a report."""
+
     needs_users = False
     """Whether it has a meaning for whole users only."""
 
@@ -58,6 +63,8 @@ class Rows(Asked):
     >>> Rows()
     Rows()
     """
+
+    words = "the number of records"
 
     def parts(self, place: Place) -> list[Part]:
         return [RowsPart(place.name)]
@@ -71,6 +78,7 @@ class Users(Asked):
     Users()
     """
 
+    words = "the number of users"
     needs_users = True
 
     def parts(self, place: Place) -> list[Part]:
@@ -124,6 +132,14 @@ class Stats(Asked):
         """Whether values are moved to bounds: all but a histogram, which leaves out records without a value."""
         return self.sum or self.mean or self.variance or bool(self.quantiles)
 
+    @property
+    def words(self) -> str:
+        named = [name for name in ("sum", "mean", "variance") if getattr(self, name)]
+        levels = ["median" if p == 0.5 else f"quantile at {p:g}" for p in self.quantiles]
+        cells = [f"histogram of {len(self.histogram) - 1} bins"] if self.histogram else []
+        said = f"{', '.join([*named, *levels, *cells])} of {self.value}"
+        return f"{said} in bounds {self.bounds[0]:g} to {self.bounds[1]:g}" if self.bounds else said
+
     def parts(self, place: Place) -> list[Part]:
         value, name = place.expressed(self.value), place.name
         missing, bounds = place.missing(self.value), self.bounds or (0.0, 1.0)
@@ -169,6 +185,10 @@ class ValueCounts(Asked):
         object.__setattr__(self, "of", _members("ValueCounts", self.of))
         column_or_expression("ValueCounts", self.column)
 
+    @property
+    def words(self) -> str:
+        return f"counts of {len(self.of)} values of {self.column}"
+
     def parts(self, place: Place) -> list[Part]:
         value = place.expressed(column_or_expression("ValueCounts", self.column))
         return [CellsPart(place.name, Categories(value, tuple(self.of)))]
@@ -186,6 +206,10 @@ class Distinct(Asked):
 
     def __post_init__(self) -> None:
         column_or_expression("Distinct", self.column)
+
+    @property
+    def words(self) -> str:
+        return f"the number of different values of {self.column}"
 
     def parts(self, place: Place) -> list[Part]:
         return [DistinctPart(place.name, place.expressed(column_or_expression("Distinct", self.column)))]
@@ -209,6 +233,10 @@ class Top(Asked):
         column_or_expression("Top", self.column)
         if self.k > len(self.of):
             raise InvalidParameter("Top", "no more than there are values", k=self.k, of=len(self.of))
+
+    @property
+    def words(self) -> str:
+        return f"the {self.k} most frequent of {len(self.of)} values of {self.column}"
 
     def parts(self, place: Place) -> list[Part]:
         value = place.expressed(column_or_expression("Top", self.column))

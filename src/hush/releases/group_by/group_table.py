@@ -7,11 +7,11 @@ import io
 import json
 from collections.abc import Iterator
 from dataclasses import dataclass
-from html import escape
 from pathlib import Path
 from typing import Any
 
 from hush.errors import InvalidParameter
+from hush.markup import Text, table_html
 from hush.questions.charts.drawing import Picture
 from hush.questions.text_table import aligned
 from hush.releases.group_by.parts import CellColumn
@@ -143,10 +143,7 @@ class GroupTable:
         return f"{how}: {100 * self.confidence:g}% confidence"
 
     def _repr_html_(self) -> str:
-        head, *rows = self.shown()
-        cells = "".join(f"<th>{escape(name)}</th>" for name in head)
-        body = "".join("<tr>" + "".join(f"<td>{escape(cell)}</td>" for cell in row) + "</tr>" for row in rows)
-        return f"<table><thead><tr>{cells}</tr></thead><tbody>{body}</tbody></table><p>{escape(self.note)}</p>"
+        return table_html(self.shown(), below=self.note)
 
     def chart(self, name: str | None = None) -> GroupChart:
         """One column as dots with intervals, one per group; the first column unless told."""
@@ -226,17 +223,18 @@ class GroupRelease(Release):
         """See GroupTable."""
         return self.value.chart(name)
 
-    def statement(self, *, delta: float | None = None) -> str:
-        """The guarantee in words, and what was chosen about keys, users and missing values."""
-        given = self.delta if delta is None else delta
-        return " ".join([self.mechanism.statement(delta=given, unit=self.unit), *self.notes])
+    def statement(self, *, delta: float | None = None, unit: str | None = None, style: str = "plain") -> Text:
+        """The guarantee in words, what was released, and what was chosen about keys, users and missing values."""
+        given, protected = self.delta if delta is None else delta, self.unit if unit is None else unit
+        said = self.mechanism.statement(delta=given, unit=protected, style=style, subject=self.subject)
+        return Text(" ".join([said, *self.notes]))
 
     def _repr_html_(self) -> str:
         return self.value._repr_html_()
 
     def __reduce__(self) -> tuple[Any, ...]:
         kept = (self.value, self.mechanism, self.noise_interval, self.total_interval, self.private)
-        return GroupRelease, (*kept, None, self.of_sample, self.delta, self.unit, self.notes)
+        return GroupRelease, (*kept, None, self.of_sample, self.subject, self.delta, self.unit, self.notes)
 
     def __str__(self) -> str:
         relation = self.mechanism.compared.replace("record", self.unit)

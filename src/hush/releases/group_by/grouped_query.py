@@ -373,10 +373,20 @@ class GroupBy(Query):
             found.private,
             found.sample,
             found.of_sample,
+            found.subject,
             delta=self.delta or 0.0,
             unit="record" if self.unit is None else "user",
             notes=(*self.notes, *notes),
         )
+
+    @property
+    def noun(self) -> str:
+        """The table in words: by which keys, of how many groups, with which statistics."""
+        known = "groups found in the data" if self.domain is None else f"{len(self.domain)} given groups"
+        asked = "; ".join(f"{name}: {one.words}" for name, one in self.ask.items())
+        which = "" if self.where is None else f" of the records with {self.where}"
+        shown = f" with {asked}" if asked else ""
+        return f"table by {' and '.join(map(repr, self.key_names))} ({known}){which}{shown}"
 
     @property
     def notes(self) -> tuple[str, ...]:
@@ -455,13 +465,14 @@ class GroupByOnSample:
             return Release(answer.value, mechanism, None, None, bits.private)
 
         words = f"{query.request} on {self.scheme}"
-        return paid(
+        found = paid(
             ledger,
             charge_of(words, mechanism, table, confidence=confidence, private=bits.private, unit=unit),
             answered,
             write=lambda release: write_release(release, query.kept),
             read=lambda text: read_release(text, mechanism, query.given_again),
         )
+        return replace(found, subject=query.subject(None))
 
     def __str__(self) -> str:
         return f"{self.query} on {self.scheme}"

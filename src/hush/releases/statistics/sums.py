@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
+from typing import ClassVar
 
 from hush.checks import positive
 from hush.curves.relation import Relation
@@ -22,6 +23,8 @@ class Count(NoisyQuery):
     >>> Count(epsilon=0.5).mechanism.epsilon(delta=0).upper
     0.5
     """
+
+    noun: ClassVar[str] = "number of records"
 
     def __post_init__(self) -> None:
         super().__post_init__()
