@@ -30,7 +30,7 @@ def test_a_mistake_of_one_rank_is_an_error_of_all(tmp_path: Path) -> None:
     said = {name: rank[1] for name, rank in ranks[0].items()}
     assert "the same plan on every rank; got unlike=[1]" in said["another plan"]
     assert "On rank 1" in said["rows of another shape"]
-    assert "not a DataLoader" in said["a loader"]
+    assert "a DataLoader without a sampler of its own" in said["a loader"]
     assert "fit(model.module, ..., ranks=Ranks())" in said["a wrapped model"]
     assert "a seed must differ by rank" in said["the same seed of noise"]
     assert "a seed must differ by rank" in said["the same seed of draws"]
