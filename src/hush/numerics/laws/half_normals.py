@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import math
 from dataclasses import dataclass
+from typing import ClassVar
 
 import numpy as np
 
@@ -55,6 +56,7 @@ class HalfNormals:
     distance: float
     rate: float
     upper: bool
+    any_order: ClassVar[bool] = False
 
     def _powers(self, tilt: float) -> tuple[float, float]:
         """The tilted density is phi(x) e^{power A}; and how fast the loss grows with A."""
