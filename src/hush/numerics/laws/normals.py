@@ -134,7 +134,9 @@ class Normals:
         lightness = peak - drop - float(log_weight.max())  # of a dropped node, beside the heaviest
         x, loss, log_weight = x[keep], loss[keep], log_weight[keep] + self._log_unit(step)
         slope = self.loss_slopes(x)[0]
-        loss_error = 3 * np.abs(loss) + 2 * np.abs(slope) * (np.abs(x) + self._largest)
+        cancelled = np.minimum(np.abs(log_above[keep]), np.abs(log_below[keep]))
+        # a unit of the difference and two of each logarithm; those are together at most |loss| + 2 of the lesser (C8)
+        loss_error = 3 * np.abs(loss) + 4 * cancelled + 2 * np.abs(slope) * (np.abs(x) + self._largest)
         span = regions[-1][1] - regions[0][0]
         error = 0.0 if self.spacing else math.exp(-accuracy)
         error += DROPPED * (span + 1) / min(1.0, step) * math.exp(min(lightness, MOST_EXCESS))
