@@ -5,7 +5,6 @@ from __future__ import annotations
 import math
 from dataclasses import dataclass
 from functools import lru_cache
-from typing import ClassVar
 
 import numpy as np
 
@@ -41,7 +40,6 @@ class Exponentials:
     log_height: float
     above: float
     below: float
-    any_order: ClassVar[bool] = True
 
     def parts(self, base_loss: Array) -> tuple[Array, Array]:
         """log(1-A+A e^l) and log(1-B+B e^l)."""
@@ -111,6 +109,10 @@ class Exponentials:
         base = (middle[:, None] + radius[:, None] * points).ravel()
         log_weight = self._log_density(base, 0.0) + (np.log(radius)[:, None] + log_gauss).ravel()
         return np.subtract(*self.parts(base)), log_weight
+
+    @property
+    def any_order(self) -> bool:
+        return True
 
     @property
     def rising(self) -> None:

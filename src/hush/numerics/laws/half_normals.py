@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import math
 from dataclasses import dataclass
-from typing import ClassVar
 
 import numpy as np
 
@@ -56,7 +55,6 @@ class HalfNormals:
     distance: float
     rate: float
     upper: bool
-    any_order: ClassVar[bool] = False
 
     def _powers(self, tilt: float) -> tuple[float, float]:
         """The tilted density is phi(x) e^{power A}; and how fast the loss grows with A."""
@@ -191,6 +189,10 @@ class HalfNormals:
         mixed = float(self._mixed(edges[-1:])[0])  # it and x grow, so the last place has the largest terms
         size = 0.5 * (float(edges[-1]) + self.distance / 2) ** 2 + abs(power) * mixed + 1
         return top + math.log(float(np.exp(ceiling - top).sum())) + OUTSIDE_ROUNDING + 16 * UNIT * size
+
+    @property
+    def any_order(self) -> bool:
+        return False
 
     @property
     def rising(self) -> None:

@@ -5,7 +5,6 @@ from __future__ import annotations
 import math
 from dataclasses import dataclass, replace
 from functools import cached_property
-from typing import ClassVar
 
 import numpy as np
 from scipy import special
@@ -75,7 +74,6 @@ class Normals:
     """For the discrete Gaussian: only multiples of this are taken (shifts among them), mass in proportion."""
     end: float = math.inf
     """Only x up to here are taken: what is left out is known to matter little."""
-    any_order: ClassVar[bool] = False
 
     def without_tail(self, log_mass: float) -> tuple[Normals, float]:
         """Without the x above an end that have this P-mass, where the loss increases with x."""
@@ -89,6 +87,10 @@ class Normals:
         enough = int(np.argmax(mass <= log_mass))
         missing = float(np.exp(mass[enough])) * (1 + TAIL_ROUNDING) + LEAST_MISSING
         return replace(self, end=float(ends[enough, 0])), missing
+
+    @property
+    def any_order(self) -> bool:
+        return False
 
     @property
     def rising(self) -> tuple[Mixture, Mixture] | None:
