@@ -96,7 +96,6 @@ def main() -> None:
         f"{listed(compared)}. {given.count} runs, seed {given.seed}.",
         "",
         *boxes,
-        "",
         "The same runs by both:",
         "",
         f"- hush: relative width at most {max(widths):.1e}, median CPU {seconds(median(ours))}, "

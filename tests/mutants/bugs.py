@@ -569,3 +569,14 @@ def spike_raised(patch: Patch) -> None:
     window = import_module("hush.numerics.engines.loss_source")._Window
     merged = window.merged
     patch.setattr(window, "merged", lambda self, place, mass: merged(self, max(place, self.high), mass))
+
+
+def largest_loss_to_the_nearest(patch: Patch) -> None:
+    """One over the scale, as floats divide: half a unit low as often as not."""
+    patch.setattr(import_module("hush.mechanisms.leaves.laplace"), "written_up", float)
+
+
+def bystanders_weigh_nothing(patch: Patch) -> None:
+    """What stands beside the levels has moment 1 at every order in Chernoff's bounds."""
+    kind = import_module("hush.numerics.engines.levels.bystanders").Bystanders
+    patch.setattr(kind, "log_moments", lambda _, orders: (np.zeros(len(orders)), np.zeros(len(orders))))

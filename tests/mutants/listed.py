@@ -46,6 +46,18 @@ MUTANTS = [
         (1e6, 1e-12),
     ),
     Mutant(
+        "a largest loss rounded to the nearest",
+        bugs.largest_loss_to_the_nearest,
+        "tests.ledger.test_filters_vs_exact_plan:test_a_pure_budget_is_never_overdrawn_by_rounding",
+        (3.0,),
+    ),
+    Mutant(
+        "releases beside rare hits that weigh nothing",
+        bugs.bystanders_weigh_nothing,
+        "tests.laws.test_levels_beside_others:test_both_ends_are_near",
+        ("Laplace",),
+    ),
+    Mutant(
         "a curve of attackers from above, without its corners",
         bugs.chords_instead_of_corners,
         "tests.curves.test_tradeoff_curve_vs_closed_form:test_coarse_points_hold_the_closed_form",

@@ -35,7 +35,7 @@ SEGMENTS = {
 
 def rounding(nodes: Nodes, tilt: float, y: float) -> float:
     """What float64 may add: each loss is known to loss_error units, and each log-weight to its own size."""
-    return UNIT * ((tilt + y) * float(nodes.loss_error.max()) + float(np.abs(nodes.log_weight).max()) + 50)
+    return UNIT * ((abs(tilt) + y) * float(nodes.loss_error.max()) + float(np.abs(nodes.log_weight).max()) + 50)
 
 
 def measured(nodes: Nodes, tilt: float, y: float, truth: mp.mpc, centre: mp.mpf) -> tuple[float, float]:
@@ -61,7 +61,9 @@ def test_normals(name: str, tilt: float, accuracy: float) -> None:
 
 
 @pytest.mark.parametrize("accuracy", [6.0, 30.0])
-@pytest.mark.parametrize(("tilt", "reach"), [(0.3, 5.0), (4.0, 40.0), (15.0, 10.0)])
+@pytest.mark.parametrize(
+    ("tilt", "reach"), [(0.3, 5.0), (4.0, 40.0), (15.0, 10.0), (-0.4, 5.0), (-1.2, 40.0), (-15.0, 10.0)]
+)
 @pytest.mark.parametrize("name", SEGMENTS)
 def test_exponentials(name: str, tilt: float, reach: float, accuracy: float) -> None:
     piece = SEGMENTS[name]

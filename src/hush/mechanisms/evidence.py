@@ -161,6 +161,10 @@ class Evidence:
         """Pairs that are attained, and whose table was not cut too early for this delta."""
         return [member for member in self.members(alone=True) if delta >= CUT_OFF or not member.cut]
 
+    def surely_below(self, epsilon: float, log_delta: float) -> bool:
+        """Whether delta(epsilon) is certainly at most e^log_delta, where that can be seen with little work."""
+        return self.has_pair and self.pair.surely_below(epsilon, log_delta)
+
     def log_delta(self, epsilon: float, tolerance: float, *, attacks: bool = True) -> tuple[float, float, str]:
         """Bounds on log delta, and the route; without attacks the lower end may be minus infinity."""
         if not self.has_pair:

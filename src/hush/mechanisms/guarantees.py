@@ -136,6 +136,8 @@ class Guarantees(ABC):
         low, high, route = -math.inf, -math.inf, "pair"
         tolerance = _tolerance(tolerance)
         for share, evidence in self._different():
+            if low > -math.inf and evidence.surely_below(epsilon, low):
+                continue  # the larger delta counts
             with part(share):
                 a, b, found = _narrowed(tolerance, lambda t, e=evidence: e.log_delta(epsilon, t, attacks=attacks))
             a, b = known((a, b))

@@ -12,6 +12,8 @@ from hush.questions.search import Scale, Search, Value
 
 SHARES = (0.25, 0.75), (0.02, 0.75), (0.25, 0.98), (0.02, 0.98)
 """Shares of the range between which the target is sought, in turn. The very ends may be values that nothing takes."""
+HALVINGS = 6
+"""How often the range is halved where the guess at one end takes too much work."""
 CLEARLY = math.log(4)
 """Guesses that differ less than this, in logarithms, do not tell in which direction the cost rises."""
 WIDTH = 1e-5
@@ -34,9 +36,20 @@ def searched_by_guesses(guess: Callable[[Value], float], plain: Scale) -> Search
         value = plain.value(start + share * (stop - start))
         return value, guess(value)
 
+    def ends(shares: tuple[float, float]) -> tuple[Value, float, Value, float]:
+        """Two values with their guesses; where one is infinite and the other below 0, they are drawn together."""
+        near, far = shares
+        for _ in range(HALVINGS):
+            (_, first), (_, last) = at(near), at(far)
+            if not min(first, last) < 0 or max(first, last) < math.inf:
+                break
+            middle = (near + far) / 2
+            near, far = (middle, far) if (at(middle)[1] < 0) == (first < 0) else (near, middle)
+        return *at(near), *at(far)
+
     for shares in SHARES:
         try:
-            (low, first), (high, last) = (at(share) for share in shares)
+            low, first, high, last = ends(shares)
         except HushError:
             return None
         if math.isnan(first + last):

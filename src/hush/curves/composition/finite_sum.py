@@ -24,7 +24,7 @@ from hush.curves.composition.routes import (
 from hush.curves.interval import Interval, agreed_epsilon, agreed_log_delta, least_log_delta
 from hush.curves.pairs.pair import Laws
 from hush.numerics.engines.contour_line import QUICK_WORK
-from hush.numerics.engines.saddle import common_lattice
+from hush.numerics.engines.saddle import common_lattice, line_orders, markov_exponent
 from hush.numerics.work import attempt
 
 FEW = 16
@@ -37,6 +37,8 @@ DEEPEST = -1e12
 """Below this log delta the engines, which work with log-moments of its size, have few digits left (F10)."""
 SHALLOW = -600.0
 """A line near a known lower bound is tried above e^-600, where it can be told from underflow."""
+MARKOV_ROOM = 1e-12
+"""Relative room for the rounding of that comparison."""
 NO_DELTA = -1e300
 """Below this log delta, epsilon is the largest loss. A positive delta is a float and has a log above -746: so only
 delta = 0 comes here, where that is the definition."""
@@ -101,6 +103,16 @@ class FiniteSum:
             a, b = attempt(lambda: contour.refine_log_delta(epsilon, tolerance, low), NOTHING_KNOWN_OF_DELTA)
             low, high = max(low, a), min(high, b)
         return agreed_log_delta(low, high)
+
+    def surely_below(self, epsilon: float, log_delta: float) -> bool:
+        """Whether Markov's inequality at a likely order puts delta(epsilon) below this: cheap, and often not."""
+
+        def shown() -> bool:
+            orders, best = line_orders(self.laws, epsilon=epsilon)
+            c = float(orders.c[best])
+            return markov_exponent(self.laws, c) - c * epsilon < log_delta - MARKOV_ROOM * (1 + abs(log_delta))
+
+        return 0 < epsilon < FARTHEST and attempt(shown, False)
 
     def _ends(self, epsilon: float) -> Interval:
         """What is known without work: 0 past the largest loss, what its atom has below that, 1 far below the mean."""

@@ -152,6 +152,9 @@ class Product(Pair):
             return self._finite.epsilon(log_delta, tolerance, floor)
         return self._epsilon_beside_infinite(log_delta, tolerance, floor)
 
+    def surely_below(self, epsilon: float, log_delta: float) -> bool:
+        return self.analytic and self._log_finite == 0 and self._finite.surely_below(epsilon, log_delta)
+
     def guess(self, log_delta: float, floor: float = 0.0) -> float | None:
         if not self.parts or not self.analytic or self._log_finite < 0:
             return None

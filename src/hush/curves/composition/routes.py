@@ -17,6 +17,7 @@ from hush.curves.pairs.pair import Laws, Pair
 from hush.numerics.engines import contour, direct, grid
 from hush.numerics.engines.contour_line import MOST_WORK
 from hush.numerics.engines.levels import level_bounds
+from hush.numerics.engines.levels.bystanders import Bystanders
 from hush.numerics.engines.levels.telescope import Mixtures
 from hush.numerics.engines.loss_source import LossSource, TailFunction, Tails
 from hush.numerics.engines.saddle import Orders, best_orders, markov_exponent
@@ -143,15 +144,20 @@ class LevelsRoute:
 
     @cached_property
     def _mixtures(self) -> Mixtures:
-        """The components of all parts; none where a part is no pair of normal mixtures with a rising loss."""
-        known = [(law.rising, n) for law, n in self.laws]
-        return [(*rising, n) for rising, n in known if rising] if all(rising for rising, _ in known) else []
+        """The components of all parts that are a pair of normal mixtures with a rising loss."""
+        return [(*law.rising, n) for law, n in self.laws if law.rising]
+
+    @cached_property
+    def _beside(self) -> Bystanders:
+        """The other parts, whose moments must be known at any order."""
+        return Bystanders(tuple((law, n) for law, n in self.laws if not law.rising))
 
     @property
     def serves(self) -> bool:
         """Whether this engine can be asked."""
         sizes = [len(above + below) for above, below, _ in self._mixtures]
-        return 0 < sum(sizes) <= MOST_COMPONENTS and max(sizes) <= MOST_OF_ONE
+        known = all(law.any_order and len(law.losses) <= MANY_ATOMS for law, _ in self._beside.laws)
+        return known and 0 < sum(sizes) <= MOST_COMPONENTS and max(sizes) <= MOST_OF_ONE
 
     @property
     def rare(self) -> bool:
@@ -161,13 +167,13 @@ class LevelsRoute:
 
     def guess(self, log_delta: float) -> float | None:
         """About epsilon at this delta, with no bound; None where this engine cannot be asked."""
-        return level_bounds.epsilon_guess(self._mixtures, log_delta) if self.serves else None
+        return level_bounds.epsilon_guess(self._mixtures, log_delta, self._beside) if self.serves else None
 
     def log_delta(self, epsilon: float, tolerance: float) -> Interval:
         if not self.serves or epsilon < 0:
             raise Exhausted
         with part(LEVELS_WORK):
-            return level_bounds.log_delta_bounds(self._mixtures, epsilon, tolerance)
+            return level_bounds.log_delta_bounds(self._mixtures, epsilon, tolerance, self._beside)
 
     def epsilon(
         self,
@@ -179,7 +185,7 @@ class LevelsRoute:
         if not self.serves:
             raise Exhausted
         with part(LEVELS_WORK):
-            return level_bounds.epsilon_bounds(self._mixtures, log_delta, tolerance, floor, known)
+            return level_bounds.epsilon_bounds(self._mixtures, log_delta, tolerance, floor, known, self._beside)
 
 
 @dataclass(frozen=True)

@@ -189,6 +189,10 @@ class Pair(ABC):
         """Bounds on the least epsilon >= 0 with delta <= e^log_delta; below the floor an upper bound will do."""
         return invert(self, log_delta, tolerance, floor)
 
+    def surely_below(self, epsilon: float, log_delta: float) -> bool:  # noqa: ARG002
+        """Whether delta(epsilon) is certainly at most e^log_delta, where that can be seen with little work."""
+        return False
+
     def guess(self, log_delta: float, floor: float = 0.0) -> float | None:  # noqa: ARG002
         """About epsilon at this delta, with no bound; where it is below the floor, the floor will do.
 

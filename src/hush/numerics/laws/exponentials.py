@@ -48,8 +48,9 @@ class Exponentials:
     def nodes(self, tilt: float, reach: float, accuracy: float) -> Nodes:
         """Composite Gauss-Legendre; error by the Bernstein ellipse (Trefethen 2013, Thm 19.3).
 
-        Along the ellipse of a panel the log-density changes by less than 1.5 + 2c per unit of l, and across it
-        1-B+B e^l shrinks at most by the cosine of half its height (C5).
+        Along the ellipse of a panel the log-density changes by less than 1.5 + 2|c| per unit of l. Across it what has a
+        negative exponent, 1-B+B e^l for c > 0 and 1-A+A e^l for c < -1, shrinks at most by the cosine of half its
+        height, and what has a positive one does not grow (C5).
         """
         panels = self._panels(tilt, reach, accuracy)
         r = self.bound / panels
@@ -61,7 +62,8 @@ class Exponentials:
         log_density = self.log_height - base / 2 + log_above + tilt * loss
         log_weight = log_density + np.tile(log_gauss + math.log(r), panels)
         height = HEIGHT * r
-        growth = REACH * r * (1.5 + 2 * tilt) + height * reach - tilt * math.log(math.cos(height / 2))
+        negative = max(tilt, -1 - tilt, 0.0)
+        growth = REACH * r * (1.5 + 2 * abs(tilt)) + height * reach - negative * math.log(math.cos(height / 2))
         log_error = ELLIPSE + growth - 2 * NODES * math.log(RHO)
         top, centre = float(log_weight.max()), self._log_density(middle, tilt)
         error = float(np.exp(centre - top).sum()) * r * math.exp(log_error) / float(np.exp(log_weight - top).sum())
@@ -107,6 +109,10 @@ class Exponentials:
         base = (middle[:, None] + radius[:, None] * points).ravel()
         log_weight = self._log_density(base, 0.0) + (np.log(radius)[:, None] + log_gauss).ravel()
         return np.subtract(*self.parts(base)), log_weight
+
+    @property
+    def any_order(self) -> bool:
+        return True
 
     @property
     def rising(self) -> None:

@@ -191,6 +191,10 @@ class HalfNormals:
         return top + math.log(float(np.exp(ceiling - top).sum())) + OUTSIDE_ROUNDING + 16 * UNIT * size
 
     @property
+    def any_order(self) -> bool:
+        return False
+
+    @property
     def rising(self) -> None:
         return None
 

@@ -56,6 +56,11 @@ class Nodes:
 class Piece(Protocol):
     """An absolutely continuous part of a law, analytic inside."""
 
+    @property
+    def any_order(self) -> bool:
+        """Whether its nodes are certified at negative tilts, too."""
+        ...
+
     def nodes(self, tilt: float, reach: float, accuracy: float) -> Nodes: ...
 
     def cells(self, tilt: float, fineness: int) -> Cells: ...
@@ -189,6 +194,11 @@ class Law:
     def rising(self) -> tuple[Mixture, Mixture] | None:
         """Components of P and Q, where the law is that of two normal mixtures with a loss that rises with x."""
         return self.pieces[0].rising if len(self.pieces) == 1 and not self.masses.any() else None
+
+    @property
+    def any_order(self) -> bool:
+        """Whether tilt() is certified at negative orders, too; atoms are."""
+        return all(piece.any_order for piece in self.pieces)
 
     def without_tail(self, log_mass: float) -> Law:
         """This law without the largest losses, of P-mass about e^log_mass: its moments stay small at high orders."""

@@ -33,7 +33,7 @@ WIDTHS = np.array([0.02, 0.05, 0.1, 0.2, 0.3, 0.4, 0.5, 0.6, 0.7, 0.8, 0.9, 1.0]
 """Shares of the widest strip that are tried; each is valid, the one with the largest step is taken."""
 DROPPED = 2
 """The mass of dropped nodes is charged twice (C6): as much again for those past the regions, where the density is below
-e^-72 and falls like e^{-t^2/2}."""
+e^-70 of the peak and falls like e^{-t^2/2}, t >= 11: their sum is below one more node per unit of length."""
 MOST_EXCESS = 100.0
 """A density at the end that is e^100 times the heaviest node is no less of an error: nothing is certified then."""
 TAIL_ROUNDING, LEAST_MISSING = 1e-9, 1e-300
@@ -89,6 +89,10 @@ class Normals:
         return replace(self, end=float(ends[enough, 0])), missing
 
     @property
+    def any_order(self) -> bool:
+        return False
+
+    @property
     def rising(self) -> tuple[Mixture, Mixture] | None:
         """Where all a_j lie at or past all b_k on one side."""
         if self.spacing or self.end < math.inf:
@@ -129,10 +133,13 @@ class Normals:
         drop = max(NEGLIGIBLE, accuracy + SPARE)
         peak = float(log_weight.max()) if self.spacing else peak
         keep = (log_weight > peak - drop) | (log_base > log_base.max() - drop)
-        lightness = peak - drop - float(log_weight.max())  # of a dropped node, beside the heaviest
+        # of a dropped node, beside the heaviest; those past the regions are only e^-70 lighter than the peak
+        lightness = peak - min(drop, FARTHEST) - float(log_weight.max())
         x, loss, log_weight = x[keep], loss[keep], log_weight[keep] + self._log_unit(step)
         slope = self.loss_slopes(x)[0]
-        loss_error = 3 * np.abs(loss) + 2 * np.abs(slope) * (np.abs(x) + self._largest)
+        cancelled = np.minimum(np.abs(log_above[keep]), np.abs(log_below[keep]))
+        # a unit of the difference and two of each logarithm; those are together at most |loss| + 2 of the lesser (C8)
+        loss_error = 3 * np.abs(loss) + 4 * cancelled + 2 * np.abs(slope) * (np.abs(x) + self._largest)
         span = regions[-1][1] - regions[0][0]
         error = 0.0 if self.spacing else math.exp(-accuracy)
         error += DROPPED * (span + 1) / min(1.0, step) * math.exp(min(lightness, MOST_EXCESS))

@@ -34,6 +34,10 @@ class Weighted:
         return loss, log_weight + math.log(self.weight)
 
     @property
+    def any_order(self) -> bool:
+        return self.inner.any_order
+
+    @property
     def rising(self) -> None:
         return None
 

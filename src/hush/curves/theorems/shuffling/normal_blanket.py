@@ -22,6 +22,8 @@ HIDING = 20
 """Reports from the blanket, on average, from which on it is asked."""
 CAPS = (*(10.0 ** (-k / 2) for k in range(4, 40)), *(10.0**-k for k in (22, 25, 30, 40, 60, 90)))
 """Chances of a larger loss than the largest that is listed; they are added to delta."""
+LEAST_CHANCE = 1e-300
+"""Stands for a chance that rounding made 0: its relative error is then so large that nothing is said."""
 ACCURACY = 2e-3
 """Width of log delta that is asked for: the blanket is not that close to what is attained."""
 
@@ -50,11 +52,10 @@ def _log_delta(deviation: float, people: int, epsilon: float) -> float:
     """The list is chosen by Chernoff's bound: from where the cap is no longer the larger part of delta."""
 
     def trials(cap: float) -> Trials:
-        chances, losses = kinds(deviation, cap)
+        chances, losses, doubt = kinds(deviation, cap)
         growth = math.exp(epsilon)
         values = np.concatenate([growth * np.expm1(losses - epsilon), -np.expm1(losses + epsilon)])
-        # chances are differences of near numbers: they lose two digits, which is some hundred units
-        return Trials(people, (*chances, *chances), tuple(values.tolist()), 1e3 * UNIT)
+        return Trials(people, (*chances, *chances), tuple(values.tolist()), doubt)
 
     @cache
     def rough(k: int) -> float:
@@ -71,28 +72,42 @@ def _log_delta(deviation: float, people: int, epsilon: float) -> float:
 
 
 @remembered(64)
-def kinds(deviation: float, cap: float) -> tuple[tuple[float, ...], Array]:
-    """Chances of the kinds with u : v = e^loss : 1 (and of those with 1 : e^loss), and their losses.
+def kinds(deviation: float, cap: float) -> tuple[tuple[float, ...], Array, float]:
+    """Chances of the kinds with u : v = e^loss : 1 (and of those with 1 : e^loss), their losses, and a bound on the
+    relative error of the chances, which are differences of near numbers.
 
     A loss l = (1/2 - y)/deviation^2 has under the blanket the law of y ~ N(1, deviation^2), which is 1/e^l of that
     under N(0, deviation^2). Within a cell both masses are kept by two kinds at its ends. Past the last loss
     u is cut, for which the chance `cap` is to be added to delta, and v is lowered.
 
-    >>> chances, losses = kinds(1.0, 1e-10)
-    >>> round(2 * sum(chances), 9), round(2 * float(special.ndtr(-0.5)), 9)
-    (0.617075077, 0.617075077)
+    >>> chances, losses, doubt = kinds(1.0, 1e-10)
+    >>> round(2 * sum(chances), 9), round(2 * float(special.ndtr(-0.5)), 9), doubt < 1e-11
+    (0.617075077, 0.617075077, True)
     """
     half = 0.5 / deviation
     last = (half - special.ndtri(cap)) / deviation
     losses = np.linspace(0.0, last, max(math.ceil(last / STEP), 4) + 1)
-    mass = special.ndtr(-half - deviation * losses)
-    outer = mass[-1]
-    mass = mass[:-1] - mass[1:]
+    tails = special.ndtr(-half - deviation * losses)
+    off = tails * _tail_error(half + deviation * losses)
+    mass, mass_off = tails[:-1] - tails[1:], off[:-1] + off[1:]
     from_centre = deviation * losses - half
     ends = special.ndtr(-np.abs(from_centre))
     told = np.where(from_centre[:-1] > 0, ends[:-1] - ends[1:], np.diff(special.ndtr(from_centre)))
-    width = np.exp(losses[1:]) * -np.expm1(losses[:-1] - losses[1:])
-    high = (told - mass * np.exp(losses[:-1])) / width
-    chances = np.append(mass - high, outer)
+    off = _tail_error(from_centre) * np.where(from_centre > 0, ends, special.ndtr(from_centre))
+    told_off = np.maximum(off[:-1], _tail_error(from_centre[:-1]) * ends[:-1]) + off[1:]
+    growth, width = np.exp(losses[:-1]), np.exp(losses[1:]) * -np.expm1(losses[:-1] - losses[1:])
+    high = (told - mass * growth) / width
+    # exponentials are off by their exponents, and a quotient as much as both
+    high_off = (told_off + growth * (mass_off + 8 * UNIT * (1 + last) * mass)) / width + 8 * UNIT * (1 + last) * high
+    chances, wrong = (
+        np.append(mass - high, tails[-1]),
+        np.append(mass_off + high_off, tails[-1] * _tail_error(losses[-1:] * deviation + half)[0]),
+    )
     chances[1:] += high
-    return tuple(chances.tolist()), losses
+    wrong[1:] += high_off
+    return tuple(chances.tolist()), losses, float((wrong / np.maximum(chances, LEAST_CHANCE)).max())
+
+
+def _tail_error(place: Array) -> Array:
+    """Relative error of the normal tail at a place that is off by two units of itself: its slope is at most |z| + 1."""
+    return UNIT * (16 + 4 * place * place)

@@ -20,7 +20,7 @@ from hush.errors import InvalidParameter, NotCovered
 from hush.numerics.laws.atoms import sampled
 from hush.numerics.roots import decreasing_root
 from hush.numerics.rounding import UNIT
-from hush.numerics.special.binomial_tails import log_pmf, window
+from hush.numerics.special.binomial_tails import log_pmf, pmf_slack, window
 from hush.numerics.work import attempt, part, remembered, room
 
 Named = tuple[tuple[str, Profile], ...]
@@ -243,9 +243,12 @@ def bit_pair(people: int, among_others: float, with_record: float) -> FinitePair
     with_it = (1 - with_record) * same + with_record * more
     without = (1 - among_others) * same + among_others * more
     starts = np.unique(np.linspace(0, len(counts), min(CELLS, len(counts)), endpoint=False).astype(int))
-    # what rounding may have added to P and taken from Q is taken off again: the pair must stay below
-    p = np.add.reduceat(with_it, starts) * (1 - 1e-11)
-    q = np.add.reduceat(without, starts) * (1 + 1e-11)
+    # what rounding may have added to P and taken from Q is taken off again: the pair must stay below. A sum of positive
+    # terms is off by a unit per term at the most
+    far = np.maximum(*(pmf_slack(people - 1, among_others, counts - k) for k in (0, 1)))
+    wrong = far + UNIT * (8 + len(counts) / len(starts) + 1)
+    p = np.add.reduceat(with_it * (1 - np.minimum(wrong, 1.0)), starts)
+    q = np.add.reduceat(without * (1 + wrong), starts)
     kept = (p > 1e-200) & (q > 1e-200)  # atoms that are left out of both laws lower delta
     return FinitePair.of(p[kept], q[kept])
 
@@ -274,10 +277,15 @@ class HoeffdingBlanket:
         m = np.arange(max(low, 1), high + 1, dtype=float)
         z = a / b * np.sqrt(2 * m)
         log_integral = math.log(b) + 0.5 * np.log(m * math.pi / 8) + np.log(special.erfcx(z)) - z * z
-        body = np.logaddexp.reduce(log_pmf(self.people, least, m) + log_integral)
+        terms = log_pmf(self.people, least, m) + log_integral
+        weights = np.exp(terms - terms.max())
+        body = float(terms.max()) + math.log(float(weights.sum()))
+        # z is off by a few units of itself, and log erfc(z) by 2z + 1 times that; numpy adds in pairs
+        wrong = pmf_slack(self.people, least, m) + UNIT * (200 + 16 * z * z + 4 * np.abs(terms))
+        body += float(weights @ wrong) / float(weights.sum())
         outside = math.log(2 * b) + 0.5 * math.log(self.people) + max(cut, -680.0)
-        total = np.logaddexp(body + 1e-11, outside) - math.log(least) - math.log(self.people)
-        return -math.inf, min(float(total), 0.0)
+        total = float(np.logaddexp(body, outside)) - math.log(least) - math.log(self.people)
+        return -math.inf, min(total + 8 * UNIT * (abs(body) + abs(total) + 1 - math.log(least)), 0.0)
 
 
 def clone_closed_form(epsilon0: float, people: int, delta: float) -> float:

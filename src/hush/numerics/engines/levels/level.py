@@ -10,6 +10,7 @@ from functools import cached_property
 import numpy as np
 
 from hush.arrays import Array
+from hush.numerics.engines.levels.bystanders import NOBODY, Bystanders
 from hush.numerics.engines.levels.edge_moments import EdgeMoments
 from hush.numerics.engines.levels.smooth_edges import CUT_MASS
 from hush.numerics.engines.levels.strips import INFINITE
@@ -56,8 +57,8 @@ def log_expm1(log_r: Array) -> Array:
 class RealOrders:
     """Real orders with, per part and edges, the moments there: computed once for all levels."""
 
-    def __init__(self, parts: list[EdgeMoments], orders: Array) -> None:
-        self.parts, self.c = parts, orders
+    def __init__(self, parts: list[EdgeMoments], orders: Array, bystanders: Bystanders = NOBODY) -> None:
+        self.parts, self.c, self.bystanders = parts, orders, bystanders
         self._exponents = [part.exponents(orders) for part in parts]
         self._known: dict[tuple[int, float | None, float], tuple[Array, Array]] = {}
 
@@ -70,11 +71,15 @@ class RealOrders:
 
     def below(self, edges: Edges) -> tuple[Array, Array]:
         """log of the moment of the power of all that is below the edges, and a bound on its error."""
-        value, error = np.zeros(len(self.c)), np.zeros(len(self.c))
+        value, error = self._beside
         for i, part in enumerate(self.parts):
             one, off = self.moments(i, None, edges[i])
             value, error = value + part.times * one, error + part.times * (off + 4 * UNIT * np.abs(one))
         return value, error
+
+    @cached_property
+    def _beside(self) -> tuple[Array, Array]:
+        return self.bystanders.log_moments(self.c)
 
     def exponent(self, inner: Edges | None, outer: Edges) -> Array:
         """log of an upper bound on the moment of the level."""
@@ -128,7 +133,7 @@ class Level:
     """Sums of the parts' losses with all of them below the outer edges, and not all below the inner ones."""
 
     def __init__(self, orders: RealOrders, inner: Edges | None, outer: Edges) -> None:
-        self.parts, self.inner, self.outer = orders.parts, inner, outer
+        self.parts, self.inner, self.outer, self.bystanders = orders.parts, inner, outer, orders.bystanders
         self.c, self.exponent = orders.c, orders.exponent(inner, outer)
         self.steps = [] if inner is None else [orders.moments(i, inner[i], outer[i]) for i in range(len(self.parts))]
         """Per part, log-moments between the edges, with errors."""
@@ -150,7 +155,8 @@ class Level:
             low, high = self.c[index[max(best - 1, 0)]], self.c[index[min(best + 1, len(index) - 1)]]
             more.append(np.linspace(low, high, MORE_ORDERS + 2)[1:-1])
         new = np.concatenate(more)
-        other = Level(RealOrders(self.parts, new[~np.isin(new, self.c)]), self.inner, self.outer)
+        orders = RealOrders(self.parts, new[~np.isin(new, self.c)], self.bystanders)
+        other = Level(orders, self.inner, self.outer)
         place = np.argsort(np.concatenate([self.c, other.c]))
 
         def merged(first: Array, second: Array) -> Array:
@@ -184,11 +190,17 @@ class Level:
 
     @cached_property
     def mass(self) -> Mass:
-        return level_mass(self.parts, self.inner, self.outer, under_p=True)
+        return self._beside_others(level_mass(self.parts, self.inner, self.outer, under_p=True), 0.0)
 
     @cached_property
     def other_mass(self) -> Mass:
-        return level_mass(self.parts, self.inner, self.outer, under_p=False)
+        return self._beside_others(level_mass(self.parts, self.inner, self.outer, under_p=False), -1.0)
+
+    def _beside_others(self, mass: Mass, order: float) -> Mass:
+        """The mass together with the bystanders, whose P-mass is their moment of order 0, and Q-mass that of -1."""
+        (log_factor,), (doubt,) = self.bystanders.log_moments(np.array([order]))
+        factor = math.exp(log_factor)
+        return Mass(mass.value * factor, factor * math.exp(doubt) * (mass.error + math.expm1(doubt) * mass.value))
 
     def poles(self, strip: int, epsilon: float) -> tuple[float, float]:
         """What crossing the poles adds, and its error: nothing right of them, P-mass, P-mass - e^epsilon Q-mass."""

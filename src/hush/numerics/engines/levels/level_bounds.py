@@ -7,9 +7,10 @@ from __future__ import annotations
 
 import math
 
+from hush.numerics.engines.levels.bystanders import NOBODY, Bystanders
 from hush.numerics.engines.levels.telescope import Crowd, Mixtures, Telescope
 from hush.numerics.rounding import UNIT
-from hush.numerics.work import Exhausted
+from hush.numerics.work import Exhausted, attempt
 
 COARSE = 1e-2
 """Relative tolerance of delta while epsilon is sought."""
@@ -42,9 +43,11 @@ SURELY = 8 * UNIT
 """Relative room for the rounding of e^log_delta where it is compared."""
 
 
-def log_delta_bounds(mixtures: Mixtures, epsilon: float, tolerance: float) -> tuple[float, float]:
+def log_delta_bounds(
+    mixtures: Mixtures, epsilon: float, tolerance: float, beside: Bystanders = NOBODY
+) -> tuple[float, float]:
     """Certified bounds on log delta(epsilon), epsilon >= 0, of the sum of all losses; tolerance is on log delta."""
-    crowd = Crowd(mixtures)
+    crowd = Crowd(mixtures, beside)
     guess = crowd.rough(epsilon).log_delta(epsilon)
     guess = math.log(max(crowd.one_hit(epsilon), LEAST_GUESS)) if guess is None else guess
     low, high = -math.inf, 0.0
@@ -66,33 +69,55 @@ def epsilon_bounds(
     tolerance: float,
     floor: float = 0.0,
     known: tuple[float, float] = (0.0, math.inf),
+    beside: Bystanders = NOBODY,
 ) -> tuple[float, float]:
     """Certified bounds on the epsilon >= 0 at which delta is e^log_delta; tolerance is relative to it.
 
     Below the floor an upper bound will do. Bounds that are known already show where to search.
     """
-    crowd = Crowd(mixtures)
-    low, high = known
+    crowd = Crowd(mixtures, beside)
     crude = crowd.first_epsilon(log_delta)
     rough = crowd.rough(crude)
     guess = rough.epsilon(log_delta)
-    if 0 < floor and max(guess or 0.0, low) < floor and _met(crowd, floor, log_delta):
+    if 0 < floor and max(guess or 0.0, known[0]) < floor and attempt(lambda: _met(crowd, floor, log_delta), False):
         return 0.0, floor
-    if low == 0 and (crude < NEAR_ZERO * crowd.deviation if guess is None else guess < AT_ZERO * crowd.deviation):
-        if _met(crowd, 0.0, log_delta):
-            return 0.0, 0.0
-    epsilon = _within(guess or crude, low, high)
-    steepness = rough.steepness(epsilon) if guess else 0.0
-    goal = _fine(tolerance, epsilon, steepness) if steepness else COARSE
-    for build in range(EPSILON_BUILDS):
+    near_zero = crude < NEAR_ZERO * crowd.deviation if guess is None else guess < AT_ZERO * crowd.deviation
+    if known[0] == 0 and near_zero and _met(crowd, 0.0, log_delta):
+        return 0.0, 0.0
+    steepness = rough.steepness(guess) if guess else 0.0
+    if guess and steepness:
+        goal, begin = _fine(tolerance, guess, steepness), _within(guess, *known)
+        low, high = attempt(lambda: _near(crowd, begin, log_delta, goal), (0.0, math.inf))
+        if high < math.inf:
+            return low, high
+    return _searched(crowd, _within(crude, *known), log_delta, tolerance, known)
+
+
+def _near(crowd: Crowd, epsilon: float, log_delta: float, goal: float) -> tuple[float, float]:
+    """The answer from one set of fine levels, or a second one, where epsilon is well guessed; else nothing."""
+    for _ in range(2):
+        telescope = Telescope(crowd, epsilon, log_delta, goal)
+        found = _newton(telescope, epsilon, log_delta)
+        if found is None or abs(found - epsilon) > COARSELY_MOVED * telescope.scale:
+            break
+        if abs(found - epsilon) < MOVED * telescope.scale:
+            return _certified(telescope, found, log_delta)
+        epsilon = found
+    return 0.0, math.inf
+
+
+def _searched(
+    crowd: Crowd, epsilon: float, log_delta: float, tolerance: float, known: tuple[float, float]
+) -> tuple[float, float]:
+    """The answer from coarse levels for one epsilon after the other, then from fine ones."""
+    low, high = known
+    goal = COARSE
+    for _ in range(EPSILON_BUILDS):
         try:
             telescope, begin = Telescope(crowd, epsilon, log_delta, goal), epsilon
         except Exhausted:  # levels for a delta far below the one at this epsilon take too much work
-            if goal < COARSE and build:
-                break
             if goal < COARSE:
-                epsilon, goal = _within(crude, low, high), COARSE
-                continue
+                break
             low, epsilon = max(low, epsilon), _within(AGAIN * epsilon, max(low, epsilon), high)
             continue
         value, error = telescope.value(epsilon)
@@ -108,8 +133,7 @@ def epsilon_bounds(
         if abs(epsilon - begin) < (MOVED if goal < COARSE else COARSELY_MOVED) * telescope.scale:
             if goal < COARSE:
                 return _certified(telescope, epsilon, log_delta)
-            steepness = max(-telescope.slope(epsilon), LEAST_STEEPNESS / telescope.scale)
-            goal = _fine(tolerance, epsilon, steepness)
+            goal = _fine(tolerance, epsilon, max(-telescope.slope(epsilon), LEAST_STEEPNESS / telescope.scale))
     return 0.0, math.inf
 
 
@@ -119,9 +143,9 @@ def _met(crowd: Crowd, epsilon: float, log_delta: float) -> bool:
     return value + error <= math.exp(log_delta) * (1 - SURELY)
 
 
-def epsilon_guess(mixtures: Mixtures, log_delta: float) -> float:
+def epsilon_guess(mixtures: Mixtures, log_delta: float, beside: Bystanders = NOBODY) -> float:
     """About epsilon at this delta, at once and with no bound."""
-    crowd = Crowd(mixtures)
+    crowd = Crowd(mixtures, beside)
     crude = crowd.first_epsilon(log_delta)
     guess = crowd.rough(crude).epsilon(log_delta)
     return crude if guess is None else guess

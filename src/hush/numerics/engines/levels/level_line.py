@@ -44,9 +44,9 @@ MOST_EXPONENT = 600.0
 
 @dataclass(frozen=True, eq=False)
 class PowerFactor:
-    """What is below the inner edge of one part, on the line: relative to its moment at c."""
+    """What is below the inner edge of one part, or a bystander, on the line: relative to its moment at c."""
 
-    part: EdgeMoments
+    times: int
     law: Tilted
     log_moment: float
     logs: Array
@@ -67,6 +67,10 @@ class StepFactor:
     wrong: Array
     ratio: Array
     """The ratio of the two moments at each node."""
+
+
+Factors = list[tuple[PowerFactor, StepFactor]]
+"""What is below and what is between the edges of each part."""
 
 
 class LevelLine:
@@ -143,12 +147,14 @@ class LevelLine:
         """The integrand without its kernel at the nodes, scaled to 1 at y = 0, and a bound on its error (L7)."""
         edges = self.level.inner or self.level.outer
         self.doubt = 0.0
-        factors = [self._power_factor(part, edge) for part, edge in zip(self.level.parts, edges, strict=True)]
-        self.value = sum(f.part.times * f.log_moment for f in factors)
-        self.mean = sum(f.part.times * f.law.mean for f in factors)
-        self.shift = sum(f.part.times * f.law.mean_error for f in factors) + 2 * UNIT * abs(self.mean)
-        self.log_power = sum(f.part.times * f.logs for f in factors)
-        value, slack = self._power(factors) if self.level.inner is None else self._difference(factors)
+        cut = [self._power_factor(part, edge) for part, edge in zip(self.level.parts, edges, strict=True)]
+        beside = self._bystanders()
+        factors = cut + beside
+        self.value = sum(f.times * f.log_moment for f in factors)
+        self.mean = sum(f.times * f.law.mean for f in factors)
+        self.shift = sum(f.times * f.law.mean_error for f in factors) + 2 * UNIT * abs(self.mean)
+        self.log_power = sum(f.times * f.logs for f in factors)
+        value, slack = self._power(factors) if self.level.inner is None else self._difference(cut, beside)
         kernel = self._weight / (self._s * (self._s + 1))
         self.terms = kernel * value
         self.sizes = np.abs(self.terms)
@@ -160,35 +166,48 @@ class LevelLine:
         log_moment, off = part.log_moment(self.c, (None, edge))
         x, error = self._points(part, (None, edge), log_moment, self._accuracy + math.log(part.times))
         law = part.tilted(self.c, (None, edge), x, log_moment, error)
-        departure = law.departure(self.y)
         self.doubt += part.times * (off + law.log_moment_error)
+        return self._factor(law, part.times)
+
+    def _bystanders(self) -> list[PowerFactor]:
+        """What stands beside the level, with the errors of its own nodes (L8)."""
+        laws = self.level.bystanders.tilted(self.c, float(self.y[-1]), self._accuracy)
+        self.doubt += sum(n * law.log_moment_error for law, n in laws)
+        return [self._factor(law, n) for law, n in laws]
+
+    def _factor(self, law: Tilted, times: int) -> PowerFactor:
+        departure = law.departure(self.y)
         size = np.abs(1 + departure)
         logs = _log1p(departure, size)
-        return PowerFactor(part, law, log_moment, logs, np.maximum(size, VANISHED), law.departure_error(self.y))
+        return PowerFactor(times, law, law.log_moment, logs, np.maximum(size, VANISHED), law.departure_error(self.y))
 
     def _power(self, factors: list[PowerFactor]) -> tuple[Array, Array]:
-        drift = sum(f.part.times * np.log1p(f.wrong / f.size) for f in factors)
+        drift = sum(f.times * np.log1p(f.wrong / f.size) for f in factors)
         value = np.exp(self.log_power)
         return value, np.where(drift > LOST, UNKNOWN, np.abs(value) * np.expm1(np.minimum(drift, LOST)))
 
-    def _difference(self, factors: list[PowerFactor]) -> tuple[Array, Array]:
-        """Pi (b + u)^n - Pi b^n, u the moments between the edges, scaled to 1 at y = 0, and a bound on its error."""
+    def _difference(self, factors: list[PowerFactor], beside: list[PowerFactor]) -> tuple[Array, Array]:
+        """Pi (b + u)^n - Pi b^n, u the moments between the edges, scaled to 1 at y = 0, and a bound on its error.
+
+        What stands beside multiplies both powers.
+        """
         steps = [self._step_factor(i, factor) for i, factor in enumerate(factors)]
         both = list(zip(factors, steps, strict=True))
-        start = sum(f.part.times * math.log1p(s.scale) for f, s in both)
+        start = sum(f.times * math.log1p(s.scale) for f, s in both)
         log_scale = float(log_expm1(np.array(math.log(max(start, LEAST)))))
         self.value += log_scale
-        turned: Array = np.sum([f.part.times * _log1p(s.ratio, np.abs(1 + s.ratio)) for f, s in both], axis=0)
+        turned: Array = np.sum([f.times * _log1p(s.ratio, np.abs(1 + s.ratio)) for f, s in both], axis=0)
         near = np.real(turned) < TURNED
         value = np.where(
             near,
             np.exp(self.log_power - log_scale) * np.expm1(np.where(near, turned, 0.0)),
             np.exp(self.log_power + turned - log_scale) - np.exp(self.log_power - log_scale),
         )
-        return value, np.minimum(self._together(both, turned, log_scale), self._apart(both, turned, log_scale))
+        slacks = [bound(both, beside, turned, log_scale) for bound in (self._together, self._apart)]
+        return value, np.minimum(*slacks)
 
     def _step_factor(self, i: int, factor: PowerFactor) -> StepFactor:
-        part, edges = factor.part, ((self.level.inner or self.level.outer)[i], self.level.outer[i])
+        part, edges = self.level.parts[i], ((self.level.inner or self.level.outer)[i], self.level.outer[i])
         log_step, off = part.log_moment(self.c, edges)
         scale = math.exp(min(log_step - factor.log_moment, LARGEST_EXPONENT))
         hits = part.times * scale
@@ -197,33 +216,39 @@ class LevelLine:
         self.doubt += (1 + hits) * off
         return StepFactor(scale, np.abs(moment), rounding + error, scale * np.exp(-factor.logs) * moment)
 
-    def _together(self, both: list[tuple[PowerFactor, StepFactor]], turned: Array, log_scale: float) -> Array:
+    def _together(self, both: Factors, beside: list[PowerFactor], turned: Array, log_scale: float) -> Array:
         """Bound on the error of F = Pi (b + u)^n - Pi b^n, a polynomial with positive coefficients.
 
-        It is at most the derivatives of F at |b| + e and |u| + e, times e: n F/|b| for b, and for u
-        n Pi (|b| + |u|)^n / (|b| + |u|).
+        It is at most the derivatives of F at |b| + e and |u| + e, times e: n F/|b| for b and for what stands beside,
+        and for u n Pi (|b| + |u|)^n / (|b| + |u|).
         """
         log_low, log_up = np.zeros(len(self.y)), np.zeros(len(self.y))
+        for f in beside:
+            log_low = log_low + f.times * np.log(f.size + f.wrong)
         for f, s in both:
-            log_low = log_low + f.part.times * np.log(f.size + f.wrong)
-            log_up = log_up + f.part.times * np.log1p(s.scale * (s.size + s.wrong) / (f.size + f.wrong))
+            log_low = log_low + f.times * np.log(f.size + f.wrong)
+            log_up = log_up + f.times * np.log1p(s.scale * (s.size + s.wrong) / (f.size + f.wrong))
         whole = log_low - log_scale + log_expm1(np.log(np.maximum(log_up, LEAST)))
         product = log_low + log_up - log_scale
         largest = np.exp(np.minimum(product, MOST_EXPONENT))
         slack = 16 * UNIT * np.abs(turned) * largest
+        for f in [*beside, *(f for f, _ in both)]:
+            slack = slack + f.times * f.wrong / (f.size + f.wrong) * np.exp(np.minimum(whole, MOST_EXPONENT))
         for f, s in both:
             below, between = f.size + f.wrong, s.scale * (s.size + s.wrong)
-            slack = slack + f.part.times * f.wrong / below * np.exp(np.minimum(whole, MOST_EXPONENT))
-            slack = slack + f.part.times * s.scale * s.wrong / (below + between) * largest
+            slack = slack + f.times * s.scale * s.wrong / (below + between) * largest
         return np.where(product > MOST_EXPONENT, UNKNOWN, slack)
 
-    def _apart(self, both: list[tuple[PowerFactor, StepFactor]], turned: Array, log_scale: float) -> Array:
+    def _apart(self, both: Factors, beside: list[PowerFactor], turned: Array, log_scale: float) -> Array:
         """The same with the errors of the two powers bounded one by one: better where there are many steps."""
-        drift, other = np.zeros(len(self.y)), np.zeros(len(self.y))
+        drift = np.zeros(len(self.y))
+        for f in beside:
+            drift = drift + f.times * np.log1p(f.wrong / f.size)
+        other = drift
         for f, s in both:
             size = np.maximum(np.abs(np.exp(f.logs) * (1 + s.ratio)), VANISHED)
-            drift = drift + f.part.times * np.log1p((f.wrong + s.scale * s.wrong) / size)
-            other = other + f.part.times * np.log1p(f.wrong / f.size)
+            drift = drift + f.times * np.log1p((f.wrong + s.scale * s.wrong) / size)
+            other = other + f.times * np.log1p(f.wrong / f.size)
         second = np.real(self.log_power) - log_scale
         first = second + np.real(turned)
         slack = np.exp(np.minimum(first, MOST_EXPONENT)) * (

@@ -14,7 +14,8 @@ from hush.numerics.work import room
 SIZE, SPAN = 1 << 13, 8.0
 """Points of the lattice, and its length in units of the scale: a thousandth of the scale from one to the next."""
 LARGE = 0.25
-"""A loss above this share of the length is not summed: it is taken to be the only one that counts."""
+"""A loss above this share of the length is not summed: it is taken to be the only one that counts. One that is below
+minus half of it is left out: a sum with it is small."""
 LEAST_DELTA = 1e-11
 """The Fourier transform rounds to 1e-16, thousands of times: of a smaller delta too few digits would be left."""
 STRIDE = 8
@@ -34,7 +35,7 @@ class RoughSum:
         logs: Array = np.zeros(SIZE // 2 + 1, dtype=complex)
         for losses, masses, times in parts:
             room(4 * len(losses) + SIZE, 20)
-            logs += times * log1p(_moved(losses / step, np.where(losses < most, masses, 0.0)))
+            logs += times * log1p(_moved(losses / step, np.where((-most / 2 < losses) & (losses < most), masses, 0.0)))
         law = np.roll(np.fft.irfft(np.exp(logs), SIZE), SIZE // 4)
         lattice = step * (np.arange(SIZE) - SIZE // 4)
         all_losses = np.concatenate([lattice, *(losses[losses >= most] for losses, _, _ in parts)])
@@ -57,9 +58,10 @@ class RoughSum:
     def epsilon(self, log_delta: float) -> float | None:
         """About epsilon at this delta; None where it is not within reach, or delta is too small."""
         tried = self._length / SIZE * np.arange(0, SIZE // 2, STRIDE)
-        found, wanted = self.delta(tried), math.exp(log_delta)
-        past = int(np.argmax(found < wanted))
-        if wanted < LEAST_DELTA or not found[past] < wanted:
+        wanted = math.exp(log_delta)
+        found = self.delta(tried)
+        past = int(np.count_nonzero(found >= wanted))
+        if wanted < LEAST_DELTA or past == len(found) or not (found[:past] >= wanted).all():
             return None
         if past == 0:
             return 0.0
@@ -80,6 +82,7 @@ def _moved(places: Array, masses: Array) -> Array:
     t = places - first
     left, right = (t - 1) * (t - 2), (t + 1) * t
     shares = np.array([-t * left / 6, (t + 1) * left / 2, -right * (t - 2) / 2, right * (t - 1) / 6])
-    index = (np.maximum(first, -SIZE // 4).astype(np.int64) + NEIGHBOURS[:, None]) % SIZE
+    index = (np.maximum(first, -SIZE).astype(np.int64) + NEIGHBOURS[:, None]) % SIZE
     lattice = np.bincount(index.ravel(), (shares * masses).ravel(), SIZE)
-    return np.fft.rfft(lattice) - 1
+    lattice[0] -= 1  # before the transform: most losses are nearly 0, and what is left keeps its digits
+    return np.fft.rfft(lattice)

@@ -14,6 +14,7 @@ import numpy as np
 from scipy import special
 
 from hush.arrays import Array
+from hush.numerics.engines.levels.bystanders import NOBODY, Bystanders
 from hush.numerics.engines.levels.edge_moments import EdgeMoments
 from hush.numerics.engines.levels.level import Edges, Level, RealOrders, log_kernel
 from hush.numerics.engines.levels.level_line import LevelLine
@@ -79,8 +80,8 @@ def sorted_parts(mixtures: Mixtures, log_dropped: float) -> list[EdgeMoments]:
 class Crowd:
     """The parts as they are, on plain lattices: for guesses, not for bounds."""
 
-    def __init__(self, mixtures: Mixtures) -> None:
-        self.mixtures = mixtures
+    def __init__(self, mixtures: Mixtures, bystanders: Bystanders = NOBODY) -> None:
+        self.mixtures, self.bystanders = mixtures, bystanders
         parts = [SmoothEdges(a, b, n, max(s for s, _ in a) + LEAST_PAD, LEAST_PAD) for a, b, n in mixtures]
         self.losses = np.concatenate([part.losses for part in parts])
         self.masses = np.concatenate([part.times * np.exp(part.log_weights) for part in parts])
@@ -96,11 +97,11 @@ class Crowd:
         order = np.argsort(self.losses)
         above = np.cumsum(self.masses[order][::-1])[::-1]
         common = order[above > 1]
-        return math.sqrt(float(self.masses[common] @ self.losses[common] ** 2))
+        return math.hypot(math.sqrt(float(self.masses[common] @ self.losses[common] ** 2)), self.bystanders.deviation)
 
     def rough(self, scale: float) -> RoughSum:
         """The sum on one coarse lattice, for epsilons of this scale."""
-        parts = []
+        parts = [(law.loss, law.weight, n) for law, n in self.bystanders.plain]
         for above, below, n in self.mixtures:
             shifts = [a for a, _ in above + below]
             x = np.linspace(min(shifts) - LEAST_PAD, max(shifts) + LEAST_PAD, GUESS_POINTS)
@@ -117,7 +118,8 @@ class Crowd:
         less = self.losses < high
         deviation = math.sqrt(max(float(self.masses[less] @ self.losses[less] ** 2), 1e-300))
         depth = log_delta - math.log(min(deviation, 1.0))
-        return math.hypot(high, -deviation * float(special.ndtri_exp(max(depth, DEEPEST)))) if depth < -1 else high
+        hit = math.hypot(high, -deviation * float(special.ndtri_exp(max(depth, DEEPEST)))) if depth < -1 else high
+        return hit + max(self.bystanders.mean + self.bystanders.deviation, 0.0)
 
 
 class Telescope:
@@ -131,7 +133,7 @@ class Telescope:
         beyond = [p.part.log_masses((None, p.part.last_edge), p.part.above).beyond for p in self.parts]
         self.dropped = MASS_ROOM * sum(p.times * math.exp(b) for p, b in zip(self.parts, beyond, strict=True))
         self.dropped += MASS_ROOM * sum(p.times for p in self.parts) * CUT_MASS
-        self.orders = RealOrders(self.parts, _orders(self.scale))
+        self.orders = RealOrders(self.parts, _orders(self.scale), crowd.bystanders)
         goal -= SPLIT
         self.levels: list[tuple[Level, LevelLine | int]] = []
         inner = None
@@ -175,7 +177,7 @@ class Telescope:
     @cached_property
     def _right(self) -> RealOrders:
         """The orders right of the poles alone."""
-        return RealOrders(self.parts, self.orders.c[self.orders.c > 0])
+        return RealOrders(self.parts, self.orders.c[self.orders.c > 0], self.orders.bystanders)
 
     def _cut(self, loss: float) -> Edges:
         """The edges at which the parts have this loss."""
