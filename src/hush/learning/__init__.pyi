@@ -7,6 +7,7 @@ from hush.learning.dpsgd.fit import fit as fit
 from hush.learning.dpsgd.gradient_noise import FastNoise as FastNoise
 from hush.learning.dpsgd.gradient_noise import SecureNoise as SecureNoise
 from hush.learning.dpsgd.private_gradient import PrivateGradient as PrivateGradient
+from hush.learning.dpsgd.users import Users as Users
 from hush.learning.linear.bagging import BaggingClassifier as BaggingClassifier
 from hush.learning.linear.estimators import LinearRegression as LinearRegression
 from hush.learning.linear.estimators import LinearSVC as LinearSVC

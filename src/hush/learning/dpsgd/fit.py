@@ -49,6 +49,8 @@ class Trained:
     steps: int
     private: bool
     """False if noise or samples could be replayed: FastNoise, a seeded source."""
+    unit: str = "record"
+    """Whom the guarantee is for: `user` where training was by users."""
 
     @property
     def mechanism(self) -> Mechanism:
@@ -60,9 +62,9 @@ class Trained:
         """Epsilon of the whole plan at its delta."""
         return self.plan.bound
 
-    def statement(self, unit: str = "record") -> str:
+    def statement(self, unit: str | None = None) -> str:
         """The guarantee in words."""
-        text = self.plan.statement(unit)
+        text = self.plan.statement(self.unit if unit is None else unit)
         return text if self.private else f"NOT PRIVATE, noise or samples can be predicted; if they could not: {text}"
 
 
@@ -74,6 +76,7 @@ def fit(
     *,
     loss: Loss,
     max_norm: MaxNorm,
+    unit: object = None,
     optimizer: torch.optim.Optimizer | None = None,
     clipping: Clipping | None = None,
     noise: GradientNoise | None = None,
@@ -89,6 +92,7 @@ def fit(
     """Train a model by a plan: the batches that are drawn are those that are accounted for.
 
     `max_norm` is the norm to which each example's gradient is clipped: a number, a `NormSchedule` or an `AdaptiveNorm`.
+    `unit` says whose each row is (ids, or `Users(ids)`): then users are drawn and protected, and the plan is of users.
     `optimizer` is any torch optimizer of the model's parameters (SGD at rate 0.1 with momentum if none is given).
     `public` is a batch of PUBLIC rows; its loss is shown to `on_step`, the training loss never is: it is not private.
     Checkpoints go to `save_to` every `save_every` steps (by default at the end); `resume_from` continues one.
@@ -123,10 +127,10 @@ def fit(
     _public_loss(model, loss, public)  # what fails fails before anything is drawn
     optimizer.zero_grad()  # what others left there, for parameters that are not trained, has no noise
     if ledger is not None:
-        gradient.checked_rows(data)  # what is wrong with them costs nothing
+        gradient.checked_rows(data, unit)  # what is wrong with them costs nothing
     run = SavedRun.begun(checkpoint, save_to, every, private, gradient, ledger=ledger, resumed=resume_from is not None)
     try:
-        for batch in gradient.batches(data, source):
+        for batch in gradient.batches(data, source, unit=unit):
             gradient(batch)
             optimizer.step()
             if run.after(gradient.steps) and on_step is not None:
@@ -136,7 +140,7 @@ def fit(
     except BaseException:
         run.undone()
         raise
-    return Trained(model, plan, gradient.steps, private)
+    return Trained(model, plan, gradient.steps, private, "record" if unit is None else "user")
 
 
 def _checked_interval(save_every: int | None, save_to: FilePath | None, plan: TrainPlan) -> int | None:

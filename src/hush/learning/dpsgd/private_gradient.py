@@ -21,13 +21,14 @@ from hush.learning.distributed.agreement import (
 )
 from hush.learning.distributed.common_facts import facts_of
 from hush.learning.distributed.ranks import Ranks
-from hush.learning.distributed.split_draws import check_scheme, rank_batches
+from hush.learning.distributed.split_draws import check_scheme, check_users, rank_batches
 from hush.learning.dpsgd.data import TrainingData, TrainingRows
 from hush.learning.dpsgd.gradient_noise import GradientNoise, SecureNoise
 from hush.learning.dpsgd.shared_noise import SharedNoise
+from hush.learning.dpsgd.users import UserBatch, UserRows
 from hush.learning.per_example.batch import Loss
 from hush.learning.per_example.clipped_sum import CheckedModel
-from hush.learning.per_example.clip_norms import MaxNorm, checked_clip_norm
+from hush.learning.per_example.clip_norms import MaxNorm, NormStep, checked_clip_norm
 from hush.learning.per_example.clipping import Clipping, Flat
 from hush.questions.planning.train_plan import TrainPlan
 from hush.randomness.source import Source, source_or_secure
@@ -92,13 +93,14 @@ class PrivateGradient:
             check_scheme(self.plan, self.ranks)
             self.noise = SharedNoise.of(self.noise, self.ranks)
 
-    def batches(self, data: TrainingData, source: Source | None = None) -> Iterator[DrawnBatch]:
+    def batches(self, data: TrainingData, source: Source | None = None, *, unit: object = None) -> Iterator[DrawnBatch]:
         """The batches of all steps that are left, each drawn when it is asked for; one that is not used is a step too.
 
         data: (inputs, targets, ...) as tensors with examples in front, or a torch Dataset with a length. The model is
-        checked on random rows of these shapes before any row is drawn.
+        checked on random rows of these shapes before any row is drawn. unit: the user of each row, or `Users(...)`,
+        where users are to be drawn and protected, not rows.
         """
-        rows = self._agreed_rows(data, source, ranks=self.ranks)
+        rows = self._agreed_rows(data, source, unit, ranks=self.ranks)
         run = self._run = object()
         for places in rank_batches(self.plan, len(rows), source, start=self.steps, ranks=self.ranks):
             if run is not self._run:
@@ -108,17 +110,23 @@ class PrivateGradient:
             yield drawn
             self.steps = max(self.steps, drawn.step + 1)
 
-    def checked_rows(self, data: TrainingData) -> TrainingRows:
+    def checked_rows(self, data: TrainingData, unit: object = None) -> TrainingRows | UserRows:
         """The rows, if model and plan can be used with them: found out before any row is drawn."""
-        rows = TrainingRows.of(data, self.device)
+        rows: TrainingRows | UserRows = TrainingRows.of(data, self.device)
+        if unit is not None:
+            rows = UserRows.of(rows, unit)
+            check_users(self.ranks)
+            self.alike["unit"] = rows.digest
         self.plan.checked_population(len(rows))
         self._ready(rows.none)
         return rows
 
     @same_error_everywhere
-    def _agreed_rows(self, data: TrainingData, source: Source | None, *, ranks: Ranks | None) -> TrainingRows:
+    def _agreed_rows(
+        self, data: TrainingData, source: Source | None, unit: object, *, ranks: Ranks | None
+    ) -> TrainingRows | UserRows:
         """The checked rows; on several ranks, once all of them agree on what will run."""
-        rows = self.checked_rows(data)
+        rows = self.checked_rows(data, unit)
         if isinstance(self.noise, SharedNoise) and ranks is not None:
             drawn, noise = source_or_secure(source), source_or_secure(self.noise.noise.source)
             facts = facts_of(self.model, self.loss, self.plan, rows.none, secret=(drawn.private, noise.private))
@@ -134,7 +142,8 @@ class PrivateGradient:
         if not isinstance(batch, DrawnBatch) or batch is not self._drawn or batch.used:
             rule = "the batch that `batches` drew last, once: the plan accounts for no other"
             raise InvalidParameter("PrivateGradient", rule, batch=type(batch).__name__)
-        checked = self._ready(batch.examples)
+        of_users = isinstance(batch.examples, UserBatch)
+        checked = self._ready(batch.examples.none if of_users else batch.examples)
         batch.used, self.steps = True, self.steps + 1
         self.model.zero_grad()  # of the parameters that are not trained too: what is there has no noise
         noised = self._noised(checked, batch.examples, batch.step)
@@ -156,7 +165,7 @@ class PrivateGradient:
         try:
             self.noise.begin(flat, *scale)
             with all_or_none(self.ranks, step):
-                checked.add_clipped(named, examples, norm.norm, norm.clipping(self.clipping), self.share)
+                self._add(checked, named, examples, norm)
             norm.put_count(flat)
             self.noise.finish(flat, *scale)
             self.norms.learn(norm, flat)
@@ -168,6 +177,14 @@ class PrivateGradient:
         if failed:  # outside of the handler, so that the error is not kept as a context
             raise NotCovered(WITHHELD)
         return named
+
+    def _add(self, checked: CheckedModel, named: dict[str, Tensor], examples: Any, norm: NormStep) -> None:
+        """Add the clipped gradients of rows, or of users."""
+        clipping = norm.clipping(self.clipping)
+        if isinstance(examples, UserBatch):
+            examples.add_clipped(checked, named, norm.norm, clipping, self.share)
+        else:
+            checked.add_clipped(named, examples, norm.norm, clipping, self.share)
 
     def _ready(self, batch: Any) -> CheckedModel:
         """Check the model on random data of these shapes, first and whenever the way it works was changed.

@@ -136,7 +136,7 @@ class BaggingClassifier(ClassifierMixin, PrivateEstimator):
 
         def like(share: float) -> Mechanism:
             noise, rate = gaussian_multiplier(share, delta), 1 - scheme.takes(1)[0]
-            return like_samples(noise, rate=rate, steps=members, replaced=self.relation is Relation.REPLACE)
+            return like_samples([(noise, members)], rate=rate, replaced=self.relation is Relation.REPLACE)
 
         over = (1e-4, MOST_OF_A_MEMBER)
         found = calibrate(build, over=over, epsilon=target, delta=delta, tolerance=1e-3, like=[like])
