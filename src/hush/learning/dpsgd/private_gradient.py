@@ -27,8 +27,8 @@ from hush.learning.dpsgd.gradient_noise import GradientNoise, SecureNoise
 from hush.learning.dpsgd.shared_noise import SharedNoise
 from hush.learning.dpsgd.users import UserBatch, UserRows
 from hush.learning.per_example.batch import Loss
-from hush.learning.per_example.clipped_sum import CheckedModel
 from hush.learning.per_example.clip_norms import MaxNorm, NormStep, checked_clip_norm
+from hush.learning.per_example.clipped_sum import CheckedModel
 from hush.learning.per_example.clipping import Clipping, Flat
 from hush.questions.planning.train_plan import TrainPlan
 from hush.randomness.source import Source, source_or_secure
@@ -47,8 +47,8 @@ class PrivateGradient:
     """Private gradients by a plan, for those who own their loop.
 
     `batches` draws as the plan says. Calling the object with a drawn batch, once each, puts the noised and averaged
-    gradient into `.grad` of the parameters, where any torch optimizer finds it. Any other batch is refused. With `ranks`
-    it is that of the batches of all processes together, the same in each of them.
+    gradient into `.grad` of the parameters, where any torch optimizer finds it. Any other batch is refused. With
+    `ranks` it is that of the batches of all processes together, the same in each of them.
 
     >>> import hush
     >>> plan = hush.train_plan(examples=100, batch_size=20, epochs=1, epsilon=3.0, delta=1e-3)
