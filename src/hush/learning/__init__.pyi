@@ -12,6 +12,7 @@ from hush.learning.linear.bagging import BaggingClassifier as BaggingClassifier
 from hush.learning.linear.estimators import LinearRegression as LinearRegression
 from hush.learning.linear.estimators import LinearSVC as LinearSVC
 from hush.learning.linear.estimators import LogisticRegression as LogisticRegression
+from hush.learning.linear.fits_made import PublicKnowledgeWarning as PublicKnowledgeWarning
 from hush.learning.linear.noisy_descent import FullBatchGradient as FullBatchGradient
 from hush.learning.linear.noisy_descent import PoissonGradient as PoissonGradient
 from hush.learning.linear.objective_perturbation import Objective as Objective
