@@ -84,6 +84,7 @@ bench: setup $(addsuffix /.ready,$(BENCH) $(ALLOCATION) $(AUDITING) $(LEARNING) 
 	$(ALLOCATION)/bin/python bench/allocation.py
 	$(AUDITING)/bin/python bench/auditing.py
 	$(LEARNING)/bin/python bench/learning.py
+	$(BIN)/python bench/distributed.py
 	$(BIN)/python bench/ledger.py
 	$(RELEASES)/bin/python bench/noise.py
 	$(RELEASES)/bin/python bench/releases.py

@@ -107,6 +107,7 @@ from hush.questions.planning import plan as plan
 from hush.questions.planning.batch_sizes import TrainingPlans as TrainingPlans
 from hush.questions.planning.model import PublicPilot as PublicPilot
 from hush.questions.planning.result import Plan as Plan
+from hush.questions.planning.run_outlook import RunOutlook as RunOutlook
 from hush.questions.planning.train_plan import TrainPlan as TrainPlan
 from hush.questions.planning.train_plan import train_plan as train_plan
 from hush.questions.planning.train_plan import train_plan_from_json as train_plan_from_json

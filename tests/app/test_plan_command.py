@@ -69,6 +69,23 @@ def test_training(capsys: pytest.CaptureFixture[str], tmp_path: Path) -> None:
     assert code == 0 and "cost of sampling" in out
     document = json.loads(said(capsys, *TRAINING, "--epsilon", "2", "--delta", "1e-5", "--json")[1])
     assert document["rows"][0]["steps"] == 10
+    assert "signal/noise of a step" in out and "owes all" in out
+    plan = hush.train_plan(examples=1000, batch_size=100, epochs=1, epsilon=2.0, delta=1e-5)
+    run = document["run"]
+    assert run["noise_multiplier"] == plan.noise_multiplier and run["parts"][-1]["epsilon"] == plan.epsilon
+    half = next(part for part in run["parts"] if part["steps"] == 5)
+    assert half["epsilon"] == plan.first(5).epsilon(delta=1e-5).upper < plan.epsilon
+    assert [row["batch_size"] for row in run["larger"]] == [100, 200, 400, 800]
+    assert all(row["signal_to_noise"] * row["noise_per_gradient"] == pytest.approx(1) for row in run["larger"])
+
+
+def test_training_by_other_schemes(capsys: pytest.CaptureFixture[str]) -> None:
+    words = [*TRAINING, "--epsilon", "2", "--delta", "1e-5", "--scheme"]
+    code, out, _ = said(capsys, *words, "without-replacement")
+    assert code == 0 and "replace one record" in out and "cost of sampling" not in out
+    code, _, err = said(capsys, *words, "shuffled", "--batch-sizes", "100", "200")
+    assert code != 0 and "one batch size and one number of epochs" in err
+    assert "--scheme" in said(capsys, *MEAN, "--scheme", "poisson")[2]
 
 
 def test_a_picture_is_written(capsys: pytest.CaptureFixture[str], tmp_path: Path) -> None:

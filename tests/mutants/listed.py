@@ -4,11 +4,22 @@ from __future__ import annotations
 
 import hush
 from hush import releases
-from tests.mutants import bugs, ledger_bugs
+from tests.mutants import bugs, ledger_bugs, rank_bugs
 from tests.mutants.bugs import REPLACE, Mutant, audit_of, audit_of_release
 
 GOLDEN = "tests.golden.test_published_numbers"
 GAMES = "tests.ledger.test_filters_vs_enumeration"
+RANKS = "tests.learning.distributed.test_ranks_vs_one_process"
+NOISE, UNION, SUMS = (
+    f"{RANKS}:{name}" for name in ("noise_in_a_new_folder", "union_in_a_new_folder", "sums_in_a_new_folder")
+)
+COUNTED = (
+    "tests.learning.dpsgd.test_norms_and_noise_that_change:"
+    "test_one_example_moves_gradient_and_count_by_what_noise_is_charged_for"
+)
+ONE_USER = (
+    "tests.learning.dpsgd.test_users_vs_plain_gradients:test_a_user_moves_the_sum_by_one_norm_however_many_rows_she_has"
+)
 CLIPPED = "tests.learning.per_example.test_clipped_sums_vs_plain_gradients"
 
 
@@ -344,5 +355,29 @@ MUTANTS = [
         "a window of ranks that forgets ties",
         bugs.windows_without_their_ties,
         "tests.releases.test_order_of_files_vs_memory:test_a_window_within_ties",
+    ),
+    Mutant("noise on every rank, then averaged", rank_bugs.on_every_rank("averaged_noise"), NOISE, (0,), "torch"),
+    Mutant("no noise from an empty rank", rank_bugs.on_every_rank("silent_when_empty"), NOISE, (1,), "torch"),
+    Mutant("a rank's coins repeated in noise", rank_bugs.on_every_rank("repeated_coins"), NOISE, (0,), "torch"),
+    Mutant("a rank's coins repeated in draws", rank_bugs.on_every_rank("repeated_coins"), UNION, (), "torch"),
+    Mutant("shares of the noise by rank", rank_bugs.on_every_rank("noise_before_the_sum"), NOISE, (0,), "torch"),
+    Mutant("a record on every rank", rank_bugs.on_every_rank("record_on_every_rank"), SUMS, (), "torch"),
+    Mutant(
+        "rows of a user clipped one by one", rank_bugs.rows_clipped_before_they_are_added, ONE_USER, ("sum",), "torch"
+    ),
+    Mutant("a count for free", rank_bugs.count_for_free, COUNTED, (0.8,), "torch"),
+    Mutant(
+        "a count with too little noise",
+        rank_bugs.quiet_count,
+        "tests.learning.dpsgd.test_norms_and_noise_that_change:test_a_count_that_the_plan_cannot_pay_for_is_refused",
+        (0.1,),
+        "torch",
+    ),
+    Mutant(
+        "noise that fades accounted as constant",
+        rank_bugs.last_noise_for_all,
+        "tests.learning.dpsgd.test_norms_and_noise_that_change:test_noise_follows_both_schedules",
+        (),
+        "torch",
     ),
 ]

@@ -8,10 +8,12 @@ from hush.learning.dpsgd.fit import fit as fit
 from hush.learning.dpsgd.gradient_noise import FastNoise as FastNoise
 from hush.learning.dpsgd.gradient_noise import SecureNoise as SecureNoise
 from hush.learning.dpsgd.private_gradient import PrivateGradient as PrivateGradient
+from hush.learning.dpsgd.users import Users as Users
 from hush.learning.linear.bagging import BaggingClassifier as BaggingClassifier
 from hush.learning.linear.estimators import LinearRegression as LinearRegression
 from hush.learning.linear.estimators import LinearSVC as LinearSVC
 from hush.learning.linear.estimators import LogisticRegression as LogisticRegression
+from hush.learning.linear.fits_made import PublicKnowledgeWarning as PublicKnowledgeWarning
 from hush.learning.linear.noisy_descent import FullBatchGradient as FullBatchGradient
 from hush.learning.linear.noisy_descent import PoissonGradient as PoissonGradient
 from hush.learning.linear.objective_perturbation import Objective as Objective

@@ -20,7 +20,7 @@ from torch.utils.data import DataLoader, TensorDataset
 
 import hush
 from hush.arrays import Array
-from hush.learning import Automatic, FastNoise, PrivateGradient, Ranks, SecureNoise, fit
+from hush.learning import AdaptiveNorm, Automatic, FastNoise, PrivateGradient, Ranks, SecureNoise, fit
 from hush.learning.distributed.split_draws import rank_batches
 from hush.randomness.source import SECURE
 
@@ -316,3 +316,29 @@ def coins_of_forks(folder: Path) -> list[bytes]:
         os.wait()
         found.append(os.read(reads, 64))
     return found
+
+
+def user_sums(folder: Path, adaptive: bool) -> tuple[list[list[int]], list[torch.Tensor], float]:
+    """Of each step: the users of this rank, and the gradient without noise; and the norm in the end."""
+    ranks = Ranks(timeout=TIMEOUT)
+    users = [row % 15 for row in range(N)]
+    plan = hush.train_plan(examples=15, batch_size=5, epochs=2, noise_multiplier=1.5, delta=1e-2)
+    noise, model = Silent(hush.SeededSource(90 + ranks.rank)), model_of()
+    norm = AdaptiveNorm(0.3) if adaptive else 0.3
+    gradient = PrivateGradient(model, F.cross_entropy, plan, max_norm=norm, noise=noise, ranks=ranks)
+    drawn, found = [], []
+    for batch in gradient.batches(data(), hush.SeededSource(1), unit=users):
+        drawn.append([int(own[0]) for own in batch.examples.places])
+        gradient(batch)
+        found.append(torch.cat([p.grad.flatten() for p in model.parameters()]))
+    return drawn, found, gradient.norms.state
+
+
+def users_on_shards(folder: Path) -> str:
+    """Rows of one user may be with two ranks, and nothing shows it."""
+    gradient = PrivateGradient(model_of(), F.cross_entropy, PLAN, max_norm=1.0, ranks=Ranks(sharded=True))
+    try:
+        next(gradient.batches(data(), unit=[0] * N))
+    except hush.NotCovered as error:
+        return str(error)
+    return ""

@@ -3,7 +3,11 @@
 from __future__ import annotations
 
 import itertools
+import os
+import subprocess
+import sys
 from pathlib import Path
+from tempfile import TemporaryDirectory
 
 import numpy as np
 import pytest
@@ -15,7 +19,7 @@ import hush
 from hush.learning import clipped_gradient
 from tests.learning.distributed import scenarios
 from tests.learning.distributed.scenarios import PLAN, SHUFFLED, N, data, model_of
-from tests.learning.distributed.together import together
+from tests.learning.distributed.together import PATIENCE, together
 
 ROUNDING = 1e-6
 
@@ -104,3 +108,74 @@ def noise_is_whole(rows: int, folder: Path) -> None:
         assert float(half.abs().max()) < 6
     one, other = scaled.chunk(2, dim=1)
     assert abs(float(torch.corrcoef(torch.stack([one.flatten(), other.flatten()]))[0, 1])) < 0.1
+
+
+@pytest.mark.parametrize("adaptive", [False, True])
+def test_users_on_ranks_vs_one_process(adaptive: bool, tmp_path: Path) -> None:
+    """Each drawn user is with one rank; sums, and a norm that follows a count, are those of one process."""
+    ranks = together(scenarios.user_sums, 2, tmp_path, adaptive)
+    (alone,) = together(scenarios.user_sums, 1, new(tmp_path / "alone"), adaptive)
+    for step, (one, other) in enumerate(zip(ranks[0][0], ranks[1][0], strict=True)):
+        assert not set(one) & set(other)
+        assert torch.equal(ranks[0][1][step], ranks[1][1][step])
+    assert sum(map(len, ranks[0][0])) + sum(map(len, ranks[1][0])) > 20
+    assert ranks[0][2] == ranks[1][2] != (0.3 if adaptive else 0)
+    seeds_are_one_key = [sorted(one + other) for one, other in zip(ranks[0][0], ranks[1][0], strict=True)]
+    assert seeds_are_one_key == [sorted(step) for step in alone[0]]
+    assert all(float((a - b).abs().max()) < ROUNDING for a, b in zip(ranks[0][1], alone[1], strict=True))
+
+
+def test_users_on_shards_are_refused(tmp_path: Path) -> None:
+    said = together(scenarios.users_on_shards, 2, tmp_path)
+    assert said[0] == said[1] and "users on shards" in said[0]
+
+
+def new(folder: Path) -> Path:
+    folder.mkdir()
+    return folder
+
+
+SCRIPT = """
+import sys, torch, hush
+from torch import nn
+from torch.nn import functional as F
+from hush.learning import Ranks, fit
+torch.set_num_threads(1)
+ranks = Ranks(timeout=200)
+plan = hush.train_plan(examples=60, batch_size=12, epochs=1, noise_multiplier=1.5, delta=1e-3)
+data = torch.randn(60, 4), torch.zeros(60, dtype=torch.long)
+trained = fit(nn.Linear(4, 2), data, plan, loss=F.cross_entropy, max_norm=1.0, ranks=ranks, save_to=sys.argv[1])
+print("rank", ranks.rank, "of", ranks.size, trained.steps, trained.private)
+"""
+
+
+def test_torchrun(tmp_path: Path) -> None:
+    """As people start it."""
+    script, saved = tmp_path / "train.py", tmp_path / "model.safetensors"
+    script.write_text(SCRIPT, encoding="utf-8")
+    command = [sys.executable, "-m", "torch.distributed.run", "--standalone", "--nproc-per-node", "2"]
+    environment = {**os.environ, "OMP_NUM_THREADS": "1", "GLOO_SOCKET_IFNAME": "lo"}
+    done = subprocess.run(
+        [*command, str(script), str(saved)], capture_output=True, text=True, env=environment, timeout=PATIENCE
+    )
+    assert done.returncode == 0, done.stderr
+    assert sorted(done.stdout.splitlines()) == ["rank 0 of 2 5 True", "rank 1 of 2 5 True"]
+    assert saved.exists()
+
+
+# As the mutants ask for them, each in a folder of its own.
+
+
+def noise_in_a_new_folder(rows: int) -> None:
+    with TemporaryDirectory() as folder:
+        noise_is_whole(rows, Path(folder))
+
+
+def union_in_a_new_folder() -> None:
+    with TemporaryDirectory() as folder:
+        law_of_the_union(2, True, Path(folder))
+
+
+def sums_in_a_new_folder() -> None:
+    with TemporaryDirectory() as folder:
+        same_sums(2, False, PLAN, Path(folder))

@@ -15,6 +15,7 @@ import pytest
 
 import hush
 from hush import learning
+from hush.learning.linear.fits_made import PUBLIC_ONLY
 from tests.learning.told import told
 
 N = 12
@@ -51,8 +52,9 @@ def models() -> dict[str, Any]:
 
 
 def told_of(model: Any, rows: Any, labels: Any, capsys: pytest.CaptureFixture[str]) -> tuple[list[str], Any]:
-    """Everything that someone sees of a fit besides its result, and the coefficients."""
+    """Everything that someone sees of a fit besides its result and the warning of every fit; and the coefficients."""
     seen, _ = told(lambda: model.fit(rows, labels), capsys)
+    seen = [text for text in seen if text != f"PublicKnowledgeWarning: {PUBLIC_ONLY}"]
     member = model.estimators_[0] if hasattr(model, "estimators_") else model
     return seen, getattr(member, "coef_", None)
 

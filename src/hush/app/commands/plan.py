@@ -26,6 +26,13 @@ NEEDED = {
     "training": ("examples", "batch_sizes", "epochs"),
 }
 """What can be planned, and the options without which it makes no sense."""
+SCHEMES = {
+    "poisson": "Poisson",
+    "allocation": "Allocation",
+    "shuffled": "ShuffledBatches",
+    "without-replacement": "WithoutReplacement",
+}
+"""Ways to draw the batches of a training, and the schemes behind them."""
 ABOUT = """\
 a model is public: "normal MEAN SD", "lognormal MU SIGMA", "uniform LOW HIGH", "exponential MEAN", "beta A B" (between
 the bounds), or --public-pilot, a file of public numbers; without one, the plan is for the worst case.
@@ -53,6 +60,9 @@ def add(parser: ArgumentParser) -> None:
     parser.add_argument("--examples", type=float, help="training: number of examples")
     parser.add_argument("--batch-sizes", type=float, nargs="+", help="training: expected batch sizes")
     parser.add_argument("--epochs", type=float, nargs="+", help="training: passes over the data")
+    parser.add_argument(
+        "--scheme", choices=SCHEMES, help="training, with one batch size and one number of epochs: who draws (poisson)"
+    )
     parser.add_argument("--out", help=PICTURE)
     add_json(parser)
     add_examples(
@@ -61,18 +71,22 @@ def add(parser: ArgumentParser) -> None:
         'hush plan median --population 10001 --bounds 0 2000 --epsilon 0.1 --model "lognormal 5 0.5" --out plan.svg',
         "hush plan quantile --p 0.9 --population 100000 --bounds 0 1 --epsilon 1 --public-pilot last_year.txt",
         "hush plan mean --population 10001 --bounds 0 1 --epsilon 1 --relation add-remove --queries 100 --delta 1e-6",
+        "hush plan training --examples 60000 --batch-sizes 256 --epochs 10 --epsilon 2 --delta 1e-5",
         "hush plan training --examples 60000 --batch-sizes 64 256 1024 --epochs 10 --epsilon 2 --delta 1e-5",
         more=ABOUT,
     )
 
 
 def run(arguments: Namespace) -> str:
-    """The table and the answer, or their JSON."""
+    """The table and the answer, or their JSON; of one training run also its outlook."""
     _check(arguments)
-    found = _training(arguments) if arguments.statistic == "training" else _release(arguments)
+    found: list[Any] = [_release(arguments)] if arguments.statistic != "training" else _trainings(arguments)
     if arguments.out:
-        output.saved(found.chart(), arguments.out)
-    return output.as_json(found.document()) if arguments.json else str(found)
+        output.saved(found[0].chart(), arguments.out)
+    if arguments.json:
+        first, *others = (part.document() for part in found)
+        return output.as_json(first | ({"run": others[0]} if others else {}))
+    return "\n\n".join(map(str, found))
 
 
 def _check(arguments: Namespace) -> None:
@@ -83,6 +97,8 @@ def _check(arguments: Namespace) -> None:
         raise InvalidParameter(f"hush plan {arguments.statistic}", "all that it depends on", missing=missing)
     others = dict.fromkeys(name for names in NEEDED.values() for name in names if name not in own)
     surplus = [_option(name) for name in others if getattr(arguments, name) is not None]
+    if arguments.scheme and arguments.statistic != "training":
+        surplus.append("--scheme")
     if surplus:
         raise InvalidParameter(f"hush plan {arguments.statistic}", "no option of another plan", given=surplus)
 
@@ -91,7 +107,31 @@ def _option(name: str) -> str:
     return f"--{name.replace('_', '-')}"
 
 
-def _training(arguments: Namespace) -> hush.TrainingPlans:
+def _trainings(arguments: Namespace) -> list[Any]:
+    """Every batch size with every number of epochs; of one of each, what that run means."""
+    one = len(arguments.batch_sizes) == len(arguments.epochs) == 1
+    poisson = arguments.scheme in (None, "poisson")
+    if not one and not poisson:
+        rule = "one batch size and one number of epochs with --scheme"
+        raise InvalidParameter("hush plan training", rule, scheme=arguments.scheme)
+    return ([_batches(arguments)] if poisson else []) + ([_outlook(arguments)] if one else [])
+
+
+def _outlook(arguments: Namespace) -> hush.RunOutlook:
+    scheme = getattr(hush, SCHEMES[arguments.scheme or "poisson"])
+    return hush.plan.outlook(
+        hush.train_plan(
+            examples=arguments.examples,
+            batch_size=arguments.batch_sizes[0],
+            epochs=arguments.epochs[0],
+            epsilon=arguments.epsilon,
+            delta=arguments.delta,
+            scheme=scheme,
+        )
+    )
+
+
+def _batches(arguments: Namespace) -> hush.TrainingPlans:
     return hush.plan.training(
         examples=arguments.examples,
         batch_sizes=arguments.batch_sizes,

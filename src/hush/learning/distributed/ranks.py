@@ -34,7 +34,7 @@ class Ranks:
 
     >>> Ranks()
     Traceback (most recent call last):
-    hush.errors.InvalidParameter: Ranks needs processes started by torchrun (torchrun --nproc-per-node 2 train.py), or ...
+    hush.errors.InvalidParameter: Ranks needs processes started by torchrun (torchrun --nproc-per-node 2 ...
     """
 
     def __init__(self, *, sharded: bool = False, timeout: float = 600.0) -> None:

@@ -22,6 +22,15 @@ def check_scheme(plan: TrainPlan, ranks: Ranks) -> None:
         )
 
 
+def check_users(ranks: Ranks | None) -> None:
+    """A user whose rows were with two ranks would count twice: only one draw from the whole data keeps her together."""
+    if ranks is not None and ranks.sharded:
+        raise NotCovered(
+            "users on shards: nothing shows that all rows of a user are with one rank. Covered is Ranks(sharded=False) "
+            "with the whole data on every rank, such as a Dataset that reads a row when it is asked for"
+        )
+
+
 def rank_batches(
     plan: TrainPlan, population: int, source: Source | None, *, start: int, ranks: Ranks | None
 ) -> Iterator[np.ndarray]:

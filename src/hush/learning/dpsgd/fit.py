@@ -59,6 +59,8 @@ class Trained:
     """False if noise or samples could be replayed: FastNoise, a seeded source."""
     average: nn.Module | None = field(default=None, repr=False)
     """The model with the moving average of the weights, where `ema` asked for it."""
+    unit: str = "record"
+    """Whom the guarantee is for: `user` where training was by users."""
 
     @property
     def mechanism(self) -> Mechanism:
@@ -70,9 +72,9 @@ class Trained:
         """Epsilon of the whole plan at its delta."""
         return self.plan.bound
 
-    def statement(self, unit: str = "record", *, style: str = "plain") -> Text:
+    def statement(self, unit: str | None = None, *, style: str = "plain") -> Text:
         """The guarantee in words."""
-        text = self.plan.statement(unit, style=style)
+        text = self.plan.statement(self.unit if unit is None else unit, style=style)
         unsafe = "NOT PRIVATE, noise or samples can be predicted; if they could not:"
         return text if self.private else Text(f"{unsafe} {text}")
 
@@ -89,6 +91,7 @@ def fit(
     *,
     loss: Loss,
     max_norm: MaxNorm,
+    unit: object = None,
     optimizer: torch.optim.Optimizer | None = None,
     clipping: Clipping | None = None,
     noise: GradientNoise | None = None,
@@ -112,6 +115,7 @@ def fit(
     """Train a model by a plan: the batches that are drawn are those that are accounted for.
 
     `max_norm` is the norm to which each example's gradient is clipped: a number, a `NormSchedule` or an `AdaptiveNorm`.
+    `unit` says whose each row is (ids, or `Users(ids)`): then users are drawn and protected, and the plan is of users.
     `optimizer` is any torch optimizer of the model's parameters (SGD at rate 0.1 with momentum if none is given).
     `data` is read by `collate_fn` and `workers`, and `augment`, `views` and `autocast` are those of `PrivateGradient`.
     A `scheduler` of the optimizer is stepped after each step; `ema` keeps a moving average of the weights.
@@ -162,10 +166,10 @@ def fit(
     evaluation.of(model)  # what fails fails before anything is drawn
     optimizer.zero_grad()  # what others left there, for parameters that are not trained, has no noise
     if ledger is not None:
-        gradient.checked_rows(data, collate_fn, workers)  # what is wrong with them costs nothing
+        gradient.checked_rows(data, unit, collate_fn, workers)  # what is wrong with them costs nothing
     run = SavedRun.begun(checkpoint, save_to, every, private, gradient, ledger=ledger, resumed=resume_from is not None)
     try:
-        for batch in gradient.batches(data, source, collate_fn=collate_fn, workers=workers):
+        for batch in gradient.batches(data, source, unit=unit, collate_fn=collate_fn, workers=workers):
             gradient(batch)
             optimizer.step()
             followers.after(model)
@@ -180,7 +184,7 @@ def fit(
         run.undone()
         raise
     average = None if followers.average is None else followers.average.module
-    return Trained(model, plan, gradient.steps, private, average)
+    return Trained(model, plan, gradient.steps, private, average, "record" if unit is None else "user")
 
 
 def _checked_interval(save_every: int | None, save_to: FilePath | None, plan: TrainPlan) -> int | None:

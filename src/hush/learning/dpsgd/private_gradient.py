@@ -23,12 +23,13 @@ from hush.learning.distributed.agreement import (
 )
 from hush.learning.distributed.common_facts import facts_of
 from hush.learning.distributed.ranks import Ranks
-from hush.learning.distributed.split_draws import check_scheme, rank_batches
+from hush.learning.distributed.split_draws import check_scheme, check_users, rank_batches
 from hush.learning.dpsgd.data import Collate, TrainingData, TrainingRows
 from hush.learning.dpsgd.gradient_noise import GradientNoise
 from hush.learning.dpsgd.shared_noise import SharedNoise
+from hush.learning.dpsgd.users import UserBatch, UserRows
 from hush.learning.per_example.batch import Augment, Loss, averaged_over_views
-from hush.learning.per_example.clip_norms import MaxNorm, checked_clip_norm
+from hush.learning.per_example.clip_norms import MaxNorm, NormStep, checked_clip_norm
 from hush.learning.per_example.clipped_sum import CheckedModel
 from hush.learning.per_example.clipping import Clipping, Flat
 from hush.learning.per_example.low_precision import checked_precision
@@ -52,8 +53,8 @@ class PrivateGradient:
     """Private gradients by a plan, for those who own their loop.
 
     `batches` draws as the plan says. Calling the object with a drawn batch, once each, puts the noised and averaged
-    gradient into `.grad` of the parameters, where any torch optimizer finds it. Any other batch is refused. With `ranks`
-    it is that of the batches of all processes together, the same in each of them.
+    gradient into `.grad` of the parameters, where any torch optimizer finds it. Any other batch is refused. With
+    `ranks` it is that of the batches of all processes together, the same in each of them.
     `augment` makes a random view of one example's inputs; the gradient of the example is then the mean over so many
     `views`, clipped after it (De et al. 2022). `autocast=torch.bfloat16` computes layers in bfloat16, forth and back.
 
@@ -122,6 +123,7 @@ class PrivateGradient:
         data: TrainingData,
         source: Source | None = None,
         *,
+        unit: object = None,
         collate_fn: Collate | None = None,
         workers: int = 0,
     ) -> Iterator[DrawnBatch]:
@@ -130,9 +132,9 @@ class PrivateGradient:
         data: (inputs, targets, ...) or a mapping of names, as tensors with examples in front; or rows: a torch Dataset
         with a length, a list, or a DataLoader without a sampler of its own. `collate_fn` makes a batch of one row, and
         `workers` processes read rows a few steps ahead. The model is checked on random rows of these shapes before any
-        row is drawn.
+        row is drawn. unit: the user of each row, or `Users(...)`, where users are to be drawn and protected, not rows.
         """
-        rows = self._agreed_rows(data, collate_fn, workers, source, ranks=self.ranks)
+        rows = self._agreed_rows((data, unit, collate_fn, workers), source, ranks=self.ranks)
         run = self._run = object()
         self.noise.start_over()  # parts of the records are drawn anew too, and correlation must not reach across
         for examples in rows.each(rank_batches(self.plan, len(rows), source, start=self.steps, ranks=self.ranks)):
@@ -146,25 +148,27 @@ class PrivateGradient:
             self.steps = max(self.steps, drawn.step + 1)
         self.noise.start_over()  # who holds this object later learns nothing from it
 
-    def checked_rows(self, data: TrainingData, collate_fn: Collate | None = None, workers: int = 0) -> TrainingRows:
+    def checked_rows(
+        self, data: TrainingData, unit: object = None, collate_fn: Collate | None = None, workers: int = 0
+    ) -> TrainingRows | UserRows:
         """The rows, if model and plan can be used with them: found out before any row is drawn."""
-        rows = TrainingRows.of(data, self.device, collate_fn, workers)
+        rows: TrainingRows | UserRows = TrainingRows.of(data, self.device, collate_fn, workers)
+        if unit is not None:
+            if self.autocast is not None:
+                raise NotCovered("users with autocast: rounding that depends on other rows is not accounted for")
+            rows = UserRows.of(rows, unit)
+            check_users(self.ranks)
+            self.alike["unit"] = rows.digest
         self.plan.checked_population(len(rows))
         self._ready(rows.none)
         return rows
 
     @same_error_everywhere
     def _agreed_rows(
-        self,
-        data: TrainingData,
-        collate_fn: Collate | None,
-        workers: int,
-        source: Source | None,
-        *,
-        ranks: Ranks | None,
-    ) -> TrainingRows:
+        self, given: tuple[TrainingData, object, Collate | None, int], source: Source | None, *, ranks: Ranks | None
+    ) -> TrainingRows | UserRows:
         """The checked rows; on several ranks, once all of them agree on what will run."""
-        rows = self.checked_rows(data, collate_fn, workers)
+        rows = self.checked_rows(*given)
         if isinstance(self.noise, SharedNoise) and ranks is not None:
             drawn, noise = source_or_secure(source), source_or_secure(self.noise.noise.source)
             facts = facts_of(self.model, self.loss, self.plan, rows.none, secret=(drawn.private, noise.private))
@@ -180,7 +184,8 @@ class PrivateGradient:
         if not isinstance(batch, DrawnBatch) or batch is not self._drawn or batch.used:
             rule = "the batch that `batches` drew last, once: the plan accounts for no other"
             raise InvalidParameter("PrivateGradient", rule, batch=type(batch).__name__)
-        checked = self._ready(batch.examples)
+        of_users = isinstance(batch.examples, UserBatch)
+        checked = self._ready(batch.examples.none if of_users else batch.examples)
         batch.used, self.steps = True, self.steps + 1
         self.model.zero_grad()  # of the parameters that are not trained too: what is there has no noise
         noised = self._noised(checked, batch.examples, batch.step)
@@ -202,7 +207,7 @@ class PrivateGradient:
         try:
             self.noise.begin(flat, *scale)
             with all_or_none(self.ranks, step):
-                checked.add_clipped(named, examples, norm.norm, norm.clipping(self.clipping), self.share)
+                self._add(checked, named, examples, norm)
             norm.put_count(flat)
             self.noise.finish(flat, *scale)
             self.norms.learn(norm, flat)
@@ -215,6 +220,14 @@ class PrivateGradient:
         if failed:  # outside of the handler, so that the error is not kept as a context
             raise NotCovered(WITHHELD)
         return named
+
+    def _add(self, checked: CheckedModel, named: dict[str, Tensor], examples: Any, norm: NormStep) -> None:
+        """Add the clipped gradients of rows, or of users."""
+        clipping = norm.clipping(self.clipping)
+        if isinstance(examples, UserBatch):
+            examples.add_clipped(checked, named, norm.norm, clipping, self.share)
+        else:
+            checked.add_clipped(named, examples, norm.norm, clipping, self.share)
 
     def _ready(self, batch: Any) -> CheckedModel:
         """Check the model on random data of these shapes, first and whenever the way it works was changed.

@@ -16,6 +16,7 @@ from hush.errors import InvalidParameter
 from hush.learning.kept_weights import read_texts
 from hush.learning.linear.checked_arrays import checked_data, checked_rows
 from hush.learning.linear.estimators import PrivateClassifier, highest
+from hush.learning.linear.fits_made import refuse_weights
 from hush.learning.linear.method import gaussian_multiplier
 from hush.learning.linear.scikit_learn import ClassifierMixin, PrivateEstimator, Table, check_is_fitted, clone
 from hush.mechanisms.mechanism import Mechanism
@@ -73,8 +74,9 @@ class BaggingClassifier(ClassifierMixin, PrivateEstimator):
         self.source = source
         self.ledger = ledger
 
-    def fit(self, X: Table, y: Table) -> Self:
+    def fit(self, X: Table, y: Table, **refused: object) -> Self:
         """Calibrate without the data, then draw one sample per member and train on it."""
+        refuse_weights("BaggingClassifier", refused)
         base, members, scheme = self._checked()
         table, labels = checked_data(self, X, y)
         source = source_or_secure(self.source)
@@ -136,7 +138,7 @@ class BaggingClassifier(ClassifierMixin, PrivateEstimator):
 
         def like(share: float) -> Mechanism:
             noise, rate = gaussian_multiplier(share, delta), 1 - scheme.takes(1)[0]
-            return like_samples(noise, rate=rate, steps=members, replaced=self.relation is Relation.REPLACE)
+            return like_samples([(noise, members)], rate=rate, replaced=self.relation is Relation.REPLACE)
 
         over = (1e-4, MOST_OF_A_MEMBER)
         found = calibrate(build, over=over, epsilon=target, delta=delta, tolerance=1e-3, like=[like])

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 import warnings
 from collections import Counter
 from collections.abc import Callable, Sequence
@@ -9,6 +10,7 @@ from numbers import Real
 from typing import Any
 
 import numpy as np
+from scipy import sparse
 
 from hush.arrays import Array
 from hush.errors import InvalidParameter
@@ -22,6 +24,8 @@ from hush.learning.linear.scikit_learn import (
     validate_data,
 )
 
+MOST_ENTRIES = 1 << 28
+"""Of a sparse matrix: two gigabytes once its zeros are written out."""
 PUBLIC = (
     "Expected 2D array",
     "Found array with",
@@ -55,9 +59,20 @@ def checked_rows(model: PrivateEstimator, X: Table, *, reset: bool = True) -> Ar
             ensure_min_samples=least,
         )
 
+    X = _dense(model, X)
     table = _converted(model, X, convert, lambda: _in_columns(X))
     validate_data(model, X if hasattr(X, "columns") else table, reset=reset, skip_check_array=True)
     return table
+
+
+def _dense(model: PrivateEstimator, X: Any) -> Any:
+    """A sparse matrix with its zeros written out: rows are scaled, and sums are exact, as those of any table."""
+    if not sparse.issparse(X):
+        return X
+    if math.prod(X.shape) > MOST_ENTRIES:
+        rule = f"a sparse matrix of at most {MOST_ENTRIES} entries, its zeros counted: project it by a public matrix"
+        raise InvalidParameter(type(model).__name__, rule, columns=X.shape[-1])
+    return X.toarray(order="C")
 
 
 def checked_numbers(model: PrivateEstimator, y: Any) -> Array:

@@ -17,6 +17,7 @@ from hush.errors import InvalidParameter
 from hush.learning.kept_weights import read_weights, write_weights
 from hush.learning.linear.bounded_rows import INTERCEPT, BoundedRecords, bounded
 from hush.learning.linear.checked_arrays import checked_data, checked_rows, comparable, placed
+from hush.learning.linear.fits_made import fit_made, of_one_fit, refuse_weights, warn_of_public_knowledge
 from hush.learning.linear.losses import LinearLoss, Logistic, SmoothHinge, Squared
 from hush.learning.linear.method import Method, MethodPlan, Task
 from hush.learning.linear.noisy_descent import REGULARIZATION, FullBatchGradient, PoissonGradient
@@ -65,7 +66,9 @@ class PrivateLinearModel(PrivateEstimator):
     coef_: Array
     intercept_: Array | float
     guarantee_: Mechanism | None
-    """What ran: `guarantee_.epsilon(delta=...)`, `.explain(...)`, `.statement(...)`; None for private=False."""
+    """What ran: `guarantee_.epsilon(delta=...)`, `.explain(...)`; None for private=False. It is that of ONE fit."""
+    fits_: int
+    """The number of this fit among all private fits of this process: those of a search over parameters, too."""
     private_: bool
     """Whether the weights may be published: not with private=False, nor with a source that can be replayed."""
 
@@ -122,6 +125,9 @@ class PrivateLinearModel(PrivateEstimator):
         rows, finite = bounded(table, norm, clip=self.private)
         records = BoundedRecords.of(rows, finite & usable, targets)
         self.guarantee_ = plan.mechanism if plan else None
+        if plan is not None:
+            warn_of_public_knowledge()
+            self.fits_ = fit_made()
         self.private_ = plan is not None and source.private
         if plan is None:
             weights = self._without_privacy(records, scores)
@@ -130,6 +136,13 @@ class PrivateLinearModel(PrivateEstimator):
             train = plan.train
             weights = paid(self.ledger, charge, lambda: train(records, source), write=write_weights, read=read_weights)
         return np.vstack([weights[:-1] / norm, weights[-1:] * INTERCEPT])
+
+    def statement(self, unit: str = "record") -> str:
+        """The guarantee of this fit in words, and how many fits were made."""
+        check_is_fitted(self)
+        if self.guarantee_ is None:
+            raise InvalidParameter(type(self).__name__, "a fit with private=True", private=False)
+        return f"{self.guarantee_.statement(delta=self.delta, unit=unit)} {of_one_fit(self.fits_)}"
 
     def asked(self, columns: int) -> str:
         """The fit in words: what its weights are made by, but for the records."""
@@ -180,8 +193,9 @@ class PrivateClassifier(ClassifierMixin, PrivateLinearModel):
         self.source = source
         self.ledger = ledger
 
-    def fit(self, X: Table, y: Table) -> Self:
+    def fit(self, X: Table, y: Table, **refused: object) -> Self:
         """Train on records (X, y); what is not a number, or no known class, has no influence and raises nothing."""
+        refuse_weights(type(self).__name__, refused)
         table, labels = self._checked(X, y)
         self.classes_ = self.public_classes(labels)
         scores = 1 if len(self.classes_) == 2 else len(self.classes_)
@@ -313,8 +327,9 @@ class LinearRegression(RegressorMixin, PrivateLinearModel):
         self.source = source
         self.ledger = ledger
 
-    def fit(self, X: Table, y: Table) -> Self:
+    def fit(self, X: Table, y: Table, **refused: object) -> Self:
         """Train on records (X, y); what is not a number has no influence and raises nothing."""
+        refuse_weights("LinearRegression", refused)
         low, high = self._bounds()
         table, given = self._checked(X, y, numbers=True)
         usable = ~np.isnan(given)

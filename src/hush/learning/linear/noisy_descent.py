@@ -142,7 +142,7 @@ def calibrated_steps(scheme: Poisson, steps: int, epsilon: float, delta: float) 
         return Gaussian(noise).on(scheme).repeat(steps)
 
     def like(noise: float) -> Mechanism:
-        return like_samples(noise, rate=scheme.rate, steps=steps, replaced=False)
+        return like_samples([(noise, steps)], rate=scheme.rate, replaced=False)
 
     found = calibrate(build, over=(0.05, MOST_NOISE), epsilon=epsilon, delta=delta, like=[like])
     return float(found.value), found.mechanism

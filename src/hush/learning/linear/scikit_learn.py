@@ -17,7 +17,7 @@ except ImportError:
     raise NotInstalled("A model in scikit-learn's style", "scikit-learn", "learn") from None
 
 Table: TypeAlias = ArrayLike
-"""Rows of numbers: an array, nested lists, or a data frame."""
+"""Rows of numbers: an array, nested lists, a data frame, or a sparse matrix of scipy."""
 ClassifierMixin = base.ClassifierMixin
 RegressorMixin = base.RegressorMixin
 DataConversionWarning = exceptions.DataConversionWarning
@@ -37,4 +37,5 @@ class PrivateEstimator(base.BaseEstimator):
         tags = super().__sklearn_tags__()
         tags.non_deterministic = True
         tags.input_tags.allow_nan = True
+        tags.input_tags.sparse = True
         return tags

@@ -1,4 +1,4 @@
-"""The norm to which examples are clipped, step by step: constant, by a public schedule, or following a noisy quantile."""
+"""The norm to which examples are clipped, step by step: constant, by a schedule, or following a noisy quantile."""
 
 from __future__ import annotations
 
@@ -32,7 +32,7 @@ class ClipNorm(ABC):
     def begun(self, share: float) -> NormRun:
         """For one training, in which gradients are multiplied by this share: 1 / examples of a step, as planned."""
 
-    def check(self, noise_multipliers: Sequence[float]) -> None:
+    def check(self, noise_multipliers: Sequence[float]) -> None:  # noqa: B027 (most have nothing to refuse)
         """Refuse what cannot be accounted for with this noise on each step."""
 
 
@@ -155,9 +155,9 @@ class AdaptiveNorm(ClipNorm):
     """A norm that follows a quantile of the gradients' norms, found with noise (Andrew et al. 2021).
 
     In each step the number of drawn examples within the norm is released too, with Gaussian noise of deviation
-    `count_noise` or up to twice that; the norm is then multiplied by exp(-rate (share within - quantile)). Gradient and count are one
-    vector: the plan's noise multiplier is that of both together, so the plan and its epsilon stay as they are, and the
-    noise on the gradient is a little larger (Andrew et al. 2021, Thm 1; docs/theory/distributed.md).
+    `count_noise` or up to twice that; the norm is then multiplied by exp(-rate (share within - quantile)). Gradient and
+    count are one vector: the plan's noise multiplier is that of both together, so the plan and its epsilon stay as they
+    are, and the noise on the gradient is a little larger (Andrew et al. 2021, Thm 1; docs/theory/distributed.md).
 
     >>> AdaptiveNorm(0.1, quantile=0.5)
     AdaptiveNorm(start=0.1, quantile=0.5, rate=0.2, count_noise=None)

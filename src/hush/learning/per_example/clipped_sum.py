@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import math
+from collections.abc import Iterator
+from contextlib import contextmanager
 from dataclasses import dataclass
 from typing import Any
 
@@ -149,6 +151,19 @@ class CheckedModel:
         self, named: dict[str, Tensor], batch: Any, max_norm: float, clipping: Clipping, share: float = 1.0
     ) -> None:
         """Add a share of the clipped gradients of all examples of the batch to what is there for each parameter."""
+        with self.watched():
+            self.add_watched(named, batch, max_norm, clipping, share)
+
+    @contextmanager
+    def watched(self) -> Iterator[None]:
+        """While private rows go through the model: nothing is told, and what they leave behind is undone at the end."""
+        with quiet(), self.restored, self.run:
+            yield
+
+    def add_watched(
+        self, named: dict[str, Tensor], batch: Any, max_norm: float, clipping: Clipping, share: float = 1.0
+    ) -> None:
+        """As `add_clipped`, for several batches while the model is watched."""
         views = {id(p): named[name] for name, p in self.parameters.items()}
         count = size_of(batch)
         if torch.is_autocast_enabled(self.device.type):
@@ -156,11 +171,10 @@ class CheckedModel:
         if torch.is_inference_mode_enabled() or any(leaf.is_inference() for leaf in tensors(batch)):
             raise NotCovered(INFERENCE)
         step = self.micro(count)
-        with quiet(), self.restored, self.run:
-            for start in range(0, count, step):
-                stop = min(start + step, count)
-                part = batch if step >= count else rows(batch, start, stop)
-                self._add(views, part, stop - start, max_norm, clipping, share)
+        for start in range(0, count, step):
+            stop = min(start + step, count)
+            part = batch if step >= count else rows(batch, start, stop)
+            self._add(views, part, stop - start, max_norm, clipping, share)
 
     def _add(
         self, views: dict[int, Tensor], batch: Any, count: int, max_norm: float, clipping: Clipping, share: float

@@ -1,8 +1,9 @@
 """Plans: the expected error of a release with and without a sample, before anybody looks at private data.
 
 `mean`, `median` and `quantile` compare noise for all records with a sample, which may spend a larger epsilon,
-at every rate and with every mechanism; `training` compares batch sizes and epochs of DP-SGD. No function here
-takes data: a model of them is a public distribution, a `hush.PublicPilot`, or nothing, which means the worst case.
+at every rate and with every mechanism; `training` compares batch sizes and epochs of DP-SGD, `outlook` shows what one
+training plan means. No function here takes data: a model of them is a public distribution, a `hush.PublicPilot`, or
+nothing, which means the worst case.
 """
 
 from __future__ import annotations
@@ -12,14 +13,17 @@ from dataclasses import fields
 
 from hush.checks import number
 from hush.curves.relation import Relation
+from hush.errors import InvalidParameter
 from hush.questions.planning import cost, of_mean, of_median
 from hush.questions.planning.batch_sizes import TrainingPlans, training_plans
 from hush.questions.planning.cost import Cost
 from hush.questions.planning.model import Mixture, Model, read_model
 from hush.questions.planning.result import Plan, PlanRow
+from hush.questions.planning.run_outlook import RunOutlook, run_outlook
 from hush.questions.planning.target import Setting, Target, target
+from hush.questions.planning.train_plan import TrainPlan
 
-__all__ = ["Cost", "Mixture", "Plan", "PlanRow", "mean", "median", "quantile", "training"]
+__all__ = ["Cost", "Mixture", "Plan", "PlanRow", "mean", "median", "outlook", "quantile", "training"]
 
 
 def mean(
@@ -136,6 +140,22 @@ def training(
     [0.8..., 1.2...]
     """
     return training_plans(examples=examples, batch_sizes=batch_sizes, epochs=epochs, epsilon=epsilon, delta=delta)
+
+
+def outlook(run: TrainPlan) -> RunOutlook:
+    """What a training plan means: signal to noise, epsilon against steps, and what larger batches would buy.
+
+    >>> import hush
+    >>> plan = hush.train_plan(examples=10_000, batch_size=100, epochs=3, noise_multiplier=1.0, delta=1e-5)
+    >>> found = outlook(plan)
+    >>> [part.steps for part in found.parts], found.larger[1].batch_size
+    ([15, 30, 75, 150, 225, 300], 200)
+    >>> found.larger[0].signal_to_noise
+    100.0
+    """
+    if not isinstance(run, TrainPlan):
+        raise InvalidParameter("plan.outlook", "a plan of hush.train_plan(...)", run=type(run).__name__)
+    return run_outlook(run)
 
 
 def _plan(statistic: str, given: Target, model: Model | None, rows: list[PlanRow]) -> Plan:

@@ -175,8 +175,8 @@ class TrainPlan(Shown):
         return (
             f"{self.steps} steps on {self.scheme}{correlated}: {self.epochs:g} epochs of {self.examples} examples, "
             f"{self.batch_size} expected per step\n"
-            f"noise multiplier {self.noise_multiplier:.6g}{self._fading}; epsilon {self.bound.reported(6)} at delta = {self.delta:g} "
-            f"for the whole plan ({self.mechanism.compared})"
+            f"noise multiplier {self.noise_multiplier:.6g}{self._fading}; epsilon {self.bound.reported(6)} "
+            f"at delta = {self.delta:g} for the whole plan ({self.mechanism.compared})"
         )
 
 
@@ -266,22 +266,23 @@ def _least_noise(
             epsilon=limit,
             delta=delta,
             tolerance=1e-6 if scheme.quick else 1e-4,
-            like=() if schedule else _like(scheme, rate, draws),
+            like=_like(scheme, rate, draws, schedule),
         ).value
     )
 
 
-def _like(scheme: Scheme, rate: float, draws: int) -> list[Callable[[float], Mechanism]]:
+def _like(scheme: Scheme, rate: float, draws: int, schedule: NoiseSchedule) -> list[Callable[[float], Mechanism]]:
     """What costs about as much and is cheaper to ask: a central limit theorem's normals, then Poisson sampling."""
     steps, replaced = draws * scheme.steps // scheme.bands, scheme.covers is Relation.REPLACE
 
     def limit(noise: float) -> Mechanism:
-        return like_samples(noise, rate=rate, steps=steps, replaced=replaced)
+        each = [(noise * factor, length) for length, factor in pieces(schedule, steps)]
+        return like_samples(each, rate=rate, replaced=replaced)
 
     def poisson(noise: float) -> Mechanism:
         return Gaussian(noise / 2 if replaced else noise).on(Poisson(rate=rate)).repeat(steps)
 
-    return [limit] if scheme.quick else [limit, poisson]
+    return [limit] if scheme.quick or schedule else [limit, poisson]
 
 
 def train_plan_from_json(text: str) -> TrainPlan:
