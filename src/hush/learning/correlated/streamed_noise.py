@@ -2,9 +2,9 @@
 
 Exactly, in whole numbers. X_t is the sum of a step on a grid, in steps g of it, and k_0, ..., k_{b-1} are the
 coefficients, as written, times 2^SHARP, rounded down. The noise is y_t = round((z_t - k_1 y_{t-1} - ...) / k_0), z_t a
-rounded Gaussian. Then X_t + y_t is a function of u_t = k_0 X_t + k_1 X_{t-1} + ... + z_t and of what was released before:
-round((u_t - k_1 (X + y)_{t-1} - ...) / k_0), as X_t is whole. And u is a sum of whole numbers with Gaussian noise that
-was rounded, which is the Gaussian mechanism with C, rounded. So nothing is lost to floats.
+rounded Gaussian. Then X_t + y_t is a function of u_t = k_0 X_t + k_1 X_{t-1} + ... + z_t and of what was released
+before: round((u_t - k_1 (X + y)_{t-1} - ...) / k_0), as X_t is whole. And u is a sum of whole numbers with Gaussian
+noise that was rounded, which is the Gaussian mechanism with C, rounded. So nothing is lost to floats.
 
 Whoever knows y knows X: the memory is as secret as the data. A checkpoint has none of it. A run that goes on from one
 begins with an empty memory, which cuts off columns of C: they get shorter, and reveal less

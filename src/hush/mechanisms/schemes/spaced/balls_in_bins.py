@@ -67,6 +67,10 @@ class BallsInBins(SpacedScheme):
     def account(self, mechanism: Mechanism) -> Mechanism:
         return mechanism.repeat(self.epochs).on(Allocation(steps=self.bins // self.bands))
 
+    def shown(self, mechanism: Mechanism) -> Mechanism:
+        """With independent noise, and nothing known of a record's bin."""
+        return mechanism.repeat(self.epochs).on(Allocation(steps=self.bins))
+
     def draw(self, population: int, source: Source | None = None) -> list[np.ndarray]:
         """The batches of all epochs.
 
