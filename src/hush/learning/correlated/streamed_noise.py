@@ -51,6 +51,11 @@ class StreamedNoise(GradientNoise, Generic[Vector]):
     def start_over(self) -> None:
         self._past.clear()
 
+    @property
+    def remembered(self) -> int:
+        """How many vectors it remembers."""
+        return len(self._past)
+
     def __repr__(self) -> str:
         return f"{type(self).__name__}({self.banded})"  # nothing of what it remembers
 
