@@ -86,6 +86,8 @@ class SecureStream(StreamedNoise[Array]):
     def finish(self, flat: Tensor, noise_multiplier: float, max_norm: float) -> None:
         size = flat.numel()
         grid, deviation = _grid_and_deviation(noise_multiplier, max_norm, size)
+        if self._past and len(self._past[0]) != size:  # other parameters are trained now
+            self.start_over()
         noise = np.empty(size, dtype=np.int64)
         for start in range(0, size, CHUNK):
             part = slice(start, min(start + CHUNK, size))
@@ -124,6 +126,8 @@ class FastStream(StreamedNoise[Tensor]):
 
     def begin(self, flat: Tensor, noise_multiplier: float, max_norm: float) -> None:
         flat.normal_(0.0, noise_multiplier * max_norm * (1 + CHARGED_ROUNDING))
+        if self._past and self._past[0].numel() != flat.numel():
+            self.start_over()
         first, *others = self.banded.coefficients
         for coefficient, earlier in zip(others, self._past, strict=False):
             flat.sub_(earlier, alpha=coefficient)
