@@ -83,6 +83,8 @@ bench: setup $(addsuffix /.ready,$(BENCH) $(ALLOCATION) $(AUDITING) $(LEARNING) 
 	$(BENCH)/bin/python bench/renyi.py
 	$(ALLOCATION)/bin/python bench/allocation.py
 	$(AUDITING)/bin/python bench/auditing.py
+	$(AUDITING)/bin/python bench/correlated_noise.py
+	$(BIN)/python -m bench.correlated_training
 	$(LEARNING)/bin/python bench/learning.py
 	$(BIN)/python bench/distributed.py
 	$(BIN)/python bench/ledger.py

@@ -2,8 +2,8 @@
 
     python -m bench.correlated_training          # some minutes; writes bench/results/correlated-training.md
 
-Four epochs, ten seeds, epsilon 2 and 8 at delta 1e-5; the same model, clipping, batches and learning rates for both. Each
-method has the learning rate, of the same few, with the best mean over the seeds: both are tuned alike, and not privately.
+Four epochs, ten seeds, epsilon 2 and 8 at delta 1e-5; the same model, clipping, batches and learning rates for both.
+Each has the learning rate, of the same few, with the best mean over the seeds: both are tuned alike, and not privately.
 """
 
 from __future__ import annotations
@@ -52,7 +52,7 @@ LETTERS, BACK = 12, 3
 
 
 def language(seed: int) -> Split:
-    """A language of 12 letters, each drawn by a random table of the two before it; the next letter from the last three."""
+    """Twelve letters, each drawn by a random table of the two before it; the next one is told from the last three."""
     table = np.random.default_rng(1).dirichlet(np.full(LETTERS, 0.15), size=(LETTERS, LETTERS))
     random = np.random.default_rng(100 + seed)
     texts = random.integers(LETTERS, size=(6000, BACK + 5))

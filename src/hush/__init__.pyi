@@ -123,6 +123,8 @@ from hush.questions.shifted_divergence import noise_cost as noise_cost
 from hush.questions.shifted_divergence import shift_reduction as shift_reduction
 from hush.questions.shifted_divergence import shifted_divergence as shifted_divergence
 from hush.questions.shifted_divergence import wasserstein_distance as wasserstein_distance
+from hush.questions.simulated_bins import WithConfidence as WithConfidence
+from hush.questions.simulated_bins import simulated_delta as simulated_delta
 from hush.questions.statement import statement as statement
 from hush.randomness.source import SecureSource as SecureSource
 from hush.randomness.source import SeededSource as SeededSource

@@ -580,3 +580,39 @@ def bystanders_weigh_nothing(patch: Patch) -> None:
     """What stands beside the levels has moment 1 at every order in Chernoff's bounds."""
     kind = import_module("hush.numerics.engines.levels.bystanders").Bystanders
     patch.setattr(kind, "log_moments", lambda _, orders: (np.zeros(len(orders)), np.zeros(len(orders))))
+
+
+# -- correlated noise ---------------------------------------------------------------------------------------------
+
+
+def any_scheme_for_banded_noise(patch: Patch) -> None:
+    """Plain Poisson sampling with banded noise, accounted for as if the uses of a record were apart."""
+    module = import_module("hush.mechanisms.schemes.spaced.banded_noise")
+    patch.setattr(module.BandedNoise, "require", lambda self, scheme: None)
+
+
+def parts_of_a_shuffle(patch: Patch) -> None:
+    """Equal parts of a shuffle: they depend on how many records there are, and move when one is added."""
+    module, order = (
+        import_module("hush.mechanisms.schemes.spaced.cyclic_poisson"),
+        import_module("hush.randomness.draws").order,
+    )
+
+    def even(source: Any, parts: int, population: int) -> Any:
+        found = np.zeros(population, dtype=np.int64)
+        for part, members in enumerate(np.array_split(order(source, population), parts)):
+            found[members] = part
+        return found
+
+    patch.setattr(module, "drawn_parts", even)
+
+
+def poisson_pair_of_a_capped_step(patch: Patch) -> None:
+    """The last iterate on capped batches, with the pair of plain Poisson sampling inside."""
+    run = hush.SampledGradientDescent
+
+    def step(self: Any, share: float = 0.0) -> hush.Mechanism:
+        scale = self.noise * self.batch_size / self.loss.lipschitz * math.sqrt(1 - share)
+        return hush.Gaussian(scale).on(hush.Poisson(rate=self.scheme.rate))
+
+    patch.setattr(run, "_step", step)

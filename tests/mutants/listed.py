@@ -30,7 +30,27 @@ def published() -> None:
     TestCertified().test_default_tolerance(*CERTIFIED[0])
 
 
+TRAP = {"params": {"T": 4, "c": [0.8, 0.6], "rate": 0.2, "epsilon": 0.5}, "value": 0.08737, "error": 8e-5}
+"""Banded noise on plain Poisson samples: what it truly reveals."""
+
 MUTANTS = [
+    Mutant(
+        "plain Poisson with banded noise accounted for as cyclic",
+        bugs.any_scheme_for_banded_noise,
+        "tests.truth.test_frontier_noise:test_plain_poisson_is_not_accounted_for_with_banded_noise",
+        (TRAP,),
+    ),
+    Mutant(
+        "parts taken from a shuffle of all records",
+        bugs.parts_of_a_shuffle,
+        "tests.mechanisms.test_spaced_schemes:test_parts_are_independent_and_never_an_even_split",
+    ),
+    Mutant(
+        "the plain Poisson pair inside the last iterate of capped batches",
+        bugs.poisson_pair_of_a_capped_step,
+        "tests.mechanisms.test_sampled_descent_vs_grid:test_bound_is_above_exact_runs",
+        (0.0, 1, 1),
+    ),
     Mutant("one direction only", bugs.one_direction, published),
     Mutant(
         "a NaN that passes",

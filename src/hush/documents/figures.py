@@ -12,9 +12,13 @@ from hush.curves.renyi.pearson_vajda import chi
 from hush.documents.sampled_noise import overall, renyi_curves
 from hush.mechanisms.leaves.gaussian import Gaussian
 from hush.mechanisms.leaves.laplace import Laplace
+from hush.numerics.prefix_sums.spread_uses import worst_pattern
+from hush.numerics.prefix_sums.tree_errors import tree_products, tree_rmse
+from hush.questions.calibrate import calibrate
 from hush.questions.charts.drawing import Axis, Chart, ChartLine, Picture, Stroke
 from hush.questions.compositions import compositions
 from hush.questions.planning.free_sampling import noise_limit, noise_ratio
+from hush.questions.planning.train_plan import correlated_plan
 from hush.questions.schemes_compared import compare_schemes
 
 SETTING = "Laplace noise at equal ε, Poisson sampling at rate p\nε_p = log(1 + (exp(ε) − 1)/p)"
@@ -95,6 +99,26 @@ def compared() -> Chart:
     return compositions(steps, times=np.rint(np.geomspace(1, 10_000, 9)).tolist(), delta=1e-6).chart()
 
 
+CORRELATED = {"examples": 100_000, "batch_size": 1000, "epochs": 10, "delta": 1e-6}
+"""A thousand steps at rate 0.01, ten epochs."""
+
+
+def correlated_noise() -> Chart:
+    """Error of prefix sums against bands at equal (epsilon, delta); and that of a tree, without sampling."""
+    lines, steps, epochs = [], 1000, 10
+    tree = tree_rmse(steps) / math.sqrt(11.0) * math.sqrt(worst_pattern(tree_products(10), steps // epochs, epochs))
+    for epsilon in (2.0, 8.0):
+        errors = correlated_plan(epsilon=epsilon, **CORRELATED).errors
+        bands = sorted(errors)
+        lines.append(ChartLine(f"ε = {epsilon:g}", tuple(map(float, bands)), tuple(errors[b] for b in bands)))
+        noise = float(calibrate(Gaussian, over=(0.01, 1e3), epsilon=epsilon, delta=1e-6).value)
+        ends = (float(bands[0]), float(bands[-1]))
+        lines.append(ChartLine(f"ε = {epsilon:g}, a tree", ends, (tree * noise,) * 2, stroke=Stroke.DASHED))
+    said = "1000 steps at rate 0.01, δ = 1e-06, cyclic Poisson; one band is DP-SGD. Tree: decoded, uses 100 steps apart"
+    x, y = Axis("bands", log=True), Axis("root mean square error of prefix sums, clipping norms", log=True)
+    return Chart("Noise of prefix sums, by how far it is correlated", said, x, y, tuple(lines))
+
+
 FIGURES: dict[str, Callable[[], Picture]] = {
     "renyi-gaussian": lambda: renyi_curves(Gaussian(5.0)),
     "renyi-laplace": lambda: renyi_curves(Laplace(0.5)),
@@ -109,5 +133,6 @@ FIGURES: dict[str, Callable[[], Picture]] = {
     "ratio-for-proportional-epsilon": ratio_for_proportional_epsilon,
     "noise-factor": noise_factor,
     "negative-divergence": negative_divergence,
+    "correlated-noise": correlated_noise,
 }
 """Every figure, by the name of its file."""

@@ -20,13 +20,19 @@ from hush.mechanisms.schemes.capped_poisson import CappedPoisson
 from hush.mechanisms.schemes.fixed_size import WithoutReplacement
 from hush.mechanisms.schemes.poisson import Poisson
 from hush.mechanisms.schemes.shuffled_batches import ShuffledBatches
+from hush.mechanisms.schemes.spaced.balls_in_bins import BallsInBins
+from hush.mechanisms.schemes.spaced.cyclic_allocation import CyclicAllocation
+from hush.mechanisms.schemes.spaced.cyclic_poisson import CyclicPoisson
 from hush.numerics.decimals import rounded_down, rounded_up
 from hush.numerics.work import asked, part
 from hush.questions.charts.drawing import Axis
 from hush.questions.charts.ranges import FalseReport, Range, Ranges
 from hush.questions.text_table import aligned
 
-USUAL: tuple[type[Scheme], ...] = (Poisson, CappedPoisson, WithoutReplacement, Allocation, ShuffledBatches)
+USUAL: tuple[type[Scheme], ...] = (
+    *(Poisson, CappedPoisson, WithoutReplacement, Allocation, ShuffledBatches),
+    *(CyclicPoisson, CyclicAllocation, BallsInBins),
+)
 """The ways to draw batches that are compared unless others are named."""
 BATCH = 256
 """Records of a batch on average: most schemes know only their share of all records, a cap needs their number."""
@@ -176,8 +182,9 @@ def compare_schemes(
     runs: list[tuple[str, Mechanism, str]] = [("no sampling", step.repeat(steps * epochs), UNSAMPLED)]
     for kind in schemes:
         scheme = kind.for_training(examples=BATCH * steps, batch_size=BATCH, epochs=epochs)
-        run = step.on(scheme).under(scheme.covers).repeat(steps * epochs // scheme.steps)
-        runs.append((kind.title or str(scheme), run, kind.why))
+        run = step.on(scheme).under(scheme.covers).repeat(-(-steps * epochs // scheme.steps))
+        banded = "" if scheme.bands == 1 else f", {scheme.bands} bands"
+        runs.append((f"{kind.title or scheme}{banded}", run, kind.why))
         if kind is Poisson:
             runs.append((f"{kind.title}, replaced", run.under(Relation.REPLACE), REPLACED))
     return SchemeComparison(step.noise_multiplier, steps, epochs, delta, _rows(runs, delta))

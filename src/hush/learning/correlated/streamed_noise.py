@@ -2,9 +2,9 @@
 
 Exactly, in whole numbers. X_t is the sum of a step on a grid, in steps g of it, and k_0, ..., k_{b-1} are the
 coefficients, as written, times 2^SHARP, rounded down. The noise is y_t = round((z_t - k_1 y_{t-1} - ...) / k_0), z_t a
-rounded Gaussian. Then X_t + y_t is a function of u_t = k_0 X_t + k_1 X_{t-1} + ... + z_t and of what was released before:
-round((u_t - k_1 (X + y)_{t-1} - ...) / k_0), as X_t is whole. And u is a sum of whole numbers with Gaussian noise that
-was rounded, which is the Gaussian mechanism with C, rounded. So nothing is lost to floats.
+rounded Gaussian. Then X_t + y_t is a function of u_t = k_0 X_t + k_1 X_{t-1} + ... + z_t and of what was released
+before: round((u_t - k_1 (X + y)_{t-1} - ...) / k_0), as X_t is whole. And u is a sum of whole numbers with Gaussian
+noise that was rounded, which is the Gaussian mechanism with C, rounded. So nothing is lost to floats.
 
 Whoever knows y knows X: the memory is as secret as the data. A checkpoint has none of it. A run that goes on from one
 begins with an empty memory, which cuts off columns of C: they get shorter, and reveal less
@@ -51,6 +51,11 @@ class StreamedNoise(GradientNoise, Generic[Vector]):
     def start_over(self) -> None:
         self._past.clear()
 
+    @property
+    def remembered(self) -> int:
+        """How many vectors it remembers."""
+        return len(self._past)
+
     def __repr__(self) -> str:
         return f"{type(self).__name__}({self.banded})"  # nothing of what it remembers
 
@@ -81,6 +86,8 @@ class SecureStream(StreamedNoise[Array]):
     def finish(self, flat: Tensor, noise_multiplier: float, max_norm: float) -> None:
         size = flat.numel()
         grid, deviation = _grid_and_deviation(noise_multiplier, max_norm, size)
+        if self._past and len(self._past[0]) != size:  # other parameters are trained now
+            self.start_over()
         noise = np.empty(size, dtype=np.int64)
         for start in range(0, size, CHUNK):
             part = slice(start, min(start + CHUNK, size))
@@ -119,6 +126,8 @@ class FastStream(StreamedNoise[Tensor]):
 
     def begin(self, flat: Tensor, noise_multiplier: float, max_norm: float) -> None:
         flat.normal_(0.0, noise_multiplier * max_norm * (1 + CHARGED_ROUNDING))
+        if self._past and self._past[0].numel() != flat.numel():
+            self.start_over()
         first, *others = self.banded.coefficients
         for coefficient, earlier in zip(others, self._past, strict=False):
             flat.sub_(earlier, alpha=coefficient)

@@ -29,9 +29,9 @@ from hush.mechanisms.schemes.capped_poisson import CappedPoisson
 from hush.mechanisms.traits import Scope
 from hush.numerics.rounding import UNIT
 
-SHARES = (0.3, 0.4, 0.5, 0.6)
+SHARES = (0.3, 0.4, 0.5)
 """Shares of the noise that may hide the distance of the two runs; the rest hides the record in the last steps."""
-LONGER = (0.85, 1.0, 1.3, 1.75)
+LONGER = (1.0, 1.75)
 """Numbers of last steps that are tried, in units of the one that looks best: where little is hidden it is too small."""
 RESTARTS = 60
 """Numbers of last steps that are looked at."""
@@ -87,16 +87,15 @@ class SampledGradientDescent(Leaf, HiddenIterates):
             raise InvalidParameter(
                 who, rule, lipschitz=self.loss.lipschitz, strong_convexity=self.loss.strong_convexity
             )
-        limit = 2 / self._smoothness
+        limit = 2 / self._smoothness * (1 + 2 * UNIT)  # 2/smoothness itself may have been rounded up
         if not self.step_size <= limit:
             rule = f"step_size <= 2 / (smoothness cap / batch_size + regularization) = {limit:g}"
             raise InvalidParameter(who, rule, step_size=self.step_size)
 
     @property
     def _smoothness(self) -> float:
-        """Of the sum over the largest batch, rounded up."""
-        batch = self.loss.smoothness * self.scheme.cap / self.batch_size
-        return (batch + self.regularization) * (1 + 4 * UNIT)
+        """Of the sum over the largest batch."""
+        return self.loss.smoothness * self.scheme.cap / self.batch_size + self.regularization
 
     @property
     def gap(self) -> float:

@@ -52,7 +52,16 @@ def _best_pattern(values: Array, separation: int, uses: int) -> Array:
 
 
 def _by_rows(c: Array, steps: int, separation: int, uses: int) -> float:
-    """The best pattern of |X| in each row, then the best pattern of these numbers."""
+    """The same for banded columns, by rows."""
     columns = linalg.toeplitz(np.pad(c, (0, steps - len(c))), np.zeros(steps))
-    rows = _best_pattern(columns.T @ columns, separation, uses)
+    return worst_pattern(columns.T @ columns, separation, uses)
+
+
+def worst_pattern(products: Array, separation: int, uses: int) -> float:
+    """Upper bound on the sum of |X_ij| over a pattern, for any X: the best pattern of each row, then that of rows.
+
+    >>> worst_pattern(np.eye(5), 2, 2)
+    2.0
+    """
+    rows = _best_pattern(np.abs(products), separation, uses)
     return float(_best_pattern(rows[None], separation, uses)[0])

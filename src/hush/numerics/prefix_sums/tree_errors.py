@@ -26,6 +26,17 @@ def tree_variances(levels: int, *, decoded: bool) -> Array:
     return price * np.einsum("ti,it->t", prefixes, np.linalg.solve(nodes.T @ nodes, prefixes.T))
 
 
+def tree_products(levels: int) -> Array:
+    """C^T C of the tree: how many nodes two steps have in common.
+
+    >>> tree_products(1).tolist()
+    [[2.0, 1.0], [1.0, 2.0]]
+    """
+    places = np.arange(2**levels)
+    apart = np.bitwise_xor(places[:, None], places[None])
+    return levels + 1.0 - np.where(apart > 0, np.floor(np.log2(np.maximum(apart, 1))) + 1, 0)
+
+
 def tree_rmse(steps: int) -> float:
     """Root of the mean variance of the decoded prefix sums, on the least tree that holds so many steps.
 

@@ -2,16 +2,19 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator
 from dataclasses import dataclass, field
 from typing import ClassVar
 
 import numpy as np
 
+from hush.arrays import Array
 from hush.checks import count
 from hush.errors import InvalidParameter
 from hush.mechanisms.fields import whole
 from hush.mechanisms.mechanism import Mechanism
 from hush.mechanisms.schemes.allocation import MOST_STEPS, Allocation, by_place, steps_per_epoch
+from hush.mechanisms.schemes.spaced.cyclic_poisson import drawn_parts
 from hush.mechanisms.schemes.spaced.spaced_scheme import SpacedScheme
 from hush.randomness.draws import integers
 from hush.randomness.source import Source, source_or_secure
@@ -67,6 +70,10 @@ class BallsInBins(SpacedScheme):
     def account(self, mechanism: Mechanism) -> Mechanism:
         return mechanism.repeat(self.epochs).on(Allocation(steps=self.bins // self.bands))
 
+    def shown(self, mechanism: Mechanism) -> Mechanism:
+        """With independent noise, and nothing known of a record's bin."""
+        return mechanism.repeat(self.epochs).on(Allocation(steps=self.bins))
+
     def draw(self, population: int, source: Source | None = None) -> list[np.ndarray]:
         """The batches of all epochs.
 
@@ -75,7 +82,18 @@ class BallsInBins(SpacedScheme):
         True
         """
         population = count("BallsInBins.draw", 0, population=population)
-        return by_place(integers(source_or_secure(source), self.bins, population), self.bins) * self.epochs
+        bits = source_or_secure(source)
+        return self._epochs(drawn_parts(bits, self.bands, population), bits)
+
+    def course(self, population: int, source: Source) -> Iterator[list[np.ndarray]]:
+        """Other bins in every draw, but the same ones modulo the bands: uses stay apart from draw to draw too."""
+        part = drawn_parts(source, self.bands, population)
+        while True:
+            yield self.checked(self._epochs(part, source), population)
+
+    def _epochs(self, part: Array, source: Source) -> list[np.ndarray]:
+        cycle = integers(source, self.bins // self.bands, len(part))
+        return by_place(cycle * self.bands + part, self.bins) * self.epochs
 
     def __str__(self) -> str:
         return f"one of {self.bins} bins, the same in {self.epochs} epochs, bands up to {self.bands}"

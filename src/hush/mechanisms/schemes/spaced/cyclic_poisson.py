@@ -34,8 +34,9 @@ def drawn_parts(source: Source, parts: int, population: int) -> Array:
 class CyclicPoisson(SpacedScheme):
     """One cycle of `parts` steps: step t draws each record of part t with probability `rate`, independently.
 
-    Every record has one part for the whole training, drawn at random. So two uses of a record are `parts` steps apart,
-    and noise of up to so many bands costs what independent noise would: a cycle is one step of Poisson sampling.
+    Every record has one part for the whole training, drawn at random; it may be known, the coins may not. So two uses
+    of a record are `parts` steps apart, and noise of up to so many bands costs what independent noise would: a cycle is
+    one step of Poisson sampling.
 
     >>> from hush import Gaussian, Poisson
     >>> cycle = Gaussian(1.0).on(CyclicPoisson(rate=0.08, parts=8))

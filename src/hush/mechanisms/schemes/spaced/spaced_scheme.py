@@ -22,8 +22,8 @@ USUAL_BANDS = (8, 4, 2, 1)
 """Bands of a comparison or a plan that names none: the first that fits."""
 BANDED = (
     "the noise of the steps is independent, or banded with at most {bands} bands and columns of norm at most 1; "
-    "which steps a record takes part in does not depend on the data, is drawn for every record by itself, and stays "
-    "secret"
+    "which part a record is in does not depend on the data, and may be known; what is drawn within it is drawn for "
+    "every record by itself, and stays secret"
 )
 
 
@@ -36,6 +36,10 @@ class SpacedScheme(Scheme):
     @abstractmethod
     def account(self, mechanism: Mechanism) -> Mechanism:
         """What dominates one draw of the scheme, for one record, with this mechanism in each step."""
+
+    def shown(self, mechanism: Mechanism) -> Mechanism:
+        """What some such run attains: independent noise, and parts that are known."""
+        return self.account(mechanism)
 
     @classmethod
     @abstractmethod
@@ -78,7 +82,9 @@ class Spaced(Wrapper):
                 f"{self.scheme} for groups: their records may take part in steps whose noise is correlated, at any "
                 "offset. Covered: one record. Nearest: hush.Poisson with independent noise, which covers groups"
             )
-        return self.account.evidence(neighbours)
+        shown = self.scheme.shown(self.inner)
+        found = self.account.evidence(neighbours)
+        return found if shown == self.account else found.attained_by(shown.evidence(neighbours).attained)
 
     def derivation(self) -> Step:
         return Step(
