@@ -241,6 +241,9 @@ def expression(random: Random, relation: Relation, depth: int) -> Mechanism:
         return leaf(random, relation)
     side = "beside" if relation is Relation.ADD_REMOVE else "under"
     verb = random.choice(["on", "repeat", "then", "group", "users", "best", side])
+    if verb == "beside" and random.random() < 0.3:
+        first, second = (expression(random, relation, depth - 1) for _ in range(2))
+        return hush.Either(first, second, random.choice([0.1, 0.5, 0.9]))
     if verb == "under":
         return expression(random, Relation.ADD_REMOVE, depth - 1).under(Relation.REPLACE)
     if verb == "best":

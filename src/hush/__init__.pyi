@@ -21,6 +21,7 @@ from hush.errors import NotCovered as NotCovered
 from hush.errors import NotInstalled as NotInstalled
 from hush.mechanisms.combinators.best_of import BestOf as BestOf
 from hush.mechanisms.combinators.contributions import RandomContributions as RandomContributions
+from hush.mechanisms.combinators.either import Either as Either
 from hush.mechanisms.combinators.group import Group as Group
 from hush.mechanisms.combinators.group import Under as Under
 from hush.mechanisms.combinators.one_after_another import Repeat as Repeat
