@@ -193,6 +193,10 @@ def scheme(random: Random) -> Scheme:
         lambda: hush.ShuffledBatches(random.randint(1, 50)),
         lambda: hush.CappedPoisson(rate(random), random.randint(0, 40), random.choice([None, population])),
         lambda: allocation(random),
+        lambda: hush.Clusters(rate(random), [random.randint(1, 4) for _ in range(random.randint(1, 3))]),
+        lambda: hush.TwoStage(rate(random), [random.randint(1, 4)], rate(random)),
+        lambda: hush.Stratified([random.randint(0, 3), 1], [random.randint(3, 50), 20]),
+        lambda: hush.Systematic(random.randint(1, population), population),
         lambda: hush.Revealed(hush.Poisson(rate=rate(random))),
         lambda: hush.Revealed(hush.WithoutReplacement(random.randint(0, population), population)),
     ]

@@ -79,6 +79,10 @@ from hush.mechanisms.schemes.one_sample import Sampled as Sampled
 from hush.mechanisms.schemes.poisson import Poisson as Poisson
 from hush.mechanisms.schemes.revealed import Revealed as Revealed
 from hush.mechanisms.schemes.shuffled_batches import ShuffledBatches as ShuffledBatches
+from hush.mechanisms.schemes.surveys.clusters import Clusters as Clusters
+from hush.mechanisms.schemes.surveys.clusters import TwoStage as TwoStage
+from hush.mechanisms.schemes.surveys.strata import Stratified as Stratified
+from hush.mechanisms.schemes.surveys.strata import Systematic as Systematic
 from hush.mechanisms.schemes.unequal_poisson import UnequalPoisson as UnequalPoisson
 from hush.mechanisms.traits import Step as Step
 from hush.questions.calibrate import Calibration as Calibration
