@@ -16,11 +16,12 @@ from hush.questions.planning import cost, of_mean, of_median
 from hush.questions.planning.batch_sizes import TrainingPlans, training_plans
 from hush.questions.planning.cost import Cost
 from hush.questions.planning.model import Mixture, Model, read_model
+from hush.questions.planning.of_designs import designs
 from hush.questions.planning.of_search import search
 from hush.questions.planning.result import Plan, PlanRow
 from hush.questions.planning.target import Setting, Target, target
 
-__all__ = ["Cost", "Mixture", "Plan", "PlanRow", "mean", "median", "quantile", "search", "training"]
+__all__ = ["Cost", "Mixture", "Plan", "PlanRow", "designs", "mean", "median", "quantile", "search", "training"]
 
 
 def mean(

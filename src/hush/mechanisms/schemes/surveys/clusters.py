@@ -58,6 +58,11 @@ class DrawnTogether(OneSample):
         taken = tosses(source, len(self.sizes), self.rate).astype(bool)
         return np.flatnonzero(np.repeat(taken, self.sizes))
 
+    @property
+    def _others(self) -> float:
+        """How many others are in the cluster of a record, on average over the records."""
+        return sum(size * size for size in self.sizes) / sum(self.sizes) - 1
+
     def listed(self, records: int, least: float) -> tuple[Counts, float]:
         if records > 1:
             raise NotCovered(f"{self}: several records may be in one cluster")
@@ -86,6 +91,10 @@ class Clusters(DrawnTogether):
     def draw(self, population: int, source: Source | None = None) -> np.ndarray:
         """Indices of the sample, increasing."""
         return self._members(population, source_or_secure(source))
+
+    def survey(self, between: float) -> tuple[float, float]:
+        """1 + (m - 1) rho: members of a cluster are alike (Kish 1965)."""
+        return self.rate, 1 + self._others * between
 
     @property
     def companions(self) -> int:
@@ -149,6 +158,9 @@ class TwoStage(DrawnTogether):
     @property
     def drawn(self) -> int | None:
         return 0 if self.rate == 0 or self.inside == 0 else None
+
+    def survey(self, between: float) -> tuple[float, float]:
+        return self.rate * self.inside, 1 + self._others * self.inside * between
 
     def draw(self, population: int, source: Source | None = None) -> np.ndarray:
         """Indices of the sample, increasing."""

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass, field
+from typing import ClassVar
 
 import numpy as np
 
@@ -48,6 +49,7 @@ class Stratified(OneSample):
     sizes: tuple[int, ...]
     populations: tuple[int, ...]
     by_place = True
+    covers: ClassVar[Relation] = Relation.REPLACE
 
     def __init__(self, sizes: Sequence[int] | str, populations: Sequence[int]) -> None:
         if sizes in ("proportional", "neyman"):
@@ -64,6 +66,14 @@ class Stratified(OneSample):
     @property
     def drawn(self) -> int | None:
         return sum(self.sizes)
+
+    def survey(self, between: float) -> tuple[float, float]:
+        """n sum of W^2/m over the strata, of the variance within them: 1 - between for proportional sizes."""
+        if not all(self.sizes):
+            raise NotCovered(f"the design effect of {self}: a stratum is not drawn at all")
+        total, taken = sum(self.populations), sum(self.sizes)
+        spread = sum((n / total) ** 2 / m for m, n in zip(self.sizes, self.populations, strict=True))
+        return taken / total, taken * spread * (1 - between)
 
     @property
     def worst(self) -> WithoutReplacement:
@@ -126,6 +136,11 @@ class Systematic(OneSample):
     step: int = field(metadata=whole(1))
     population: int = field(metadata=whole(1))  # pyright: ignore[reportIncompatibleVariableOverride]
     by_place = True
+    covers: ClassVar[Relation] = Relation.REPLACE
+
+    def survey(self, between: float) -> tuple[float, float]:
+        """As a simple random sample, which it is where the order has nothing to do with the values."""
+        return 1 / self.step, 1.0
 
     def __post_init__(self) -> None:
         super().__post_init__()
