@@ -222,6 +222,10 @@ def scheme(random: Random) -> Scheme:
         lambda: hush.CappedPoisson(rate(random), random.randint(0, 40), random.choice([None, population])),
         lambda: allocation(random),
         lambda: spaced(random),
+        lambda: hush.Clusters(rate(random), [random.randint(1, 4) for _ in range(random.randint(1, 3))]),
+        lambda: hush.TwoStage(rate(random), [random.randint(1, 4)], rate(random)),
+        lambda: hush.Stratified([random.randint(0, 3), 1], [random.randint(3, 50), 20]),
+        lambda: hush.Systematic(random.randint(1, population), population),
         lambda: hush.Revealed(hush.Poisson(rate=rate(random))),
         lambda: hush.Revealed(hush.WithoutReplacement(random.randint(0, population), population)),
     ]
@@ -270,6 +274,9 @@ def expression(random: Random, relation: Relation, depth: int) -> Mechanism:
         return leaf(random, relation)
     side = "beside" if relation is Relation.ADD_REMOVE else "under"
     verb = random.choice(["on", "repeat", "then", "group", "users", "best", side])
+    if verb == "beside" and random.random() < 0.3:
+        first, second = (expression(random, relation, depth - 1) for _ in range(2))
+        return hush.Either(first, second, random.choice([0.1, 0.5, 0.9]))
     if verb == "under":
         return expression(random, Relation.ADD_REMOVE, depth - 1).under(Relation.REPLACE)
     if verb == "best":

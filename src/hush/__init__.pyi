@@ -23,6 +23,7 @@ from hush.errors import NotInstalled as NotInstalled
 from hush.errors import RankLost as RankLost
 from hush.mechanisms.combinators.best_of import BestOf as BestOf
 from hush.mechanisms.combinators.contributions import RandomContributions as RandomContributions
+from hush.mechanisms.combinators.either import Either as Either
 from hush.mechanisms.combinators.group import Group as Group
 from hush.mechanisms.combinators.group import Under as Under
 from hush.mechanisms.combinators.one_after_another import Repeat as Repeat
@@ -86,6 +87,10 @@ from hush.mechanisms.schemes.spaced.banded_noise import BandedNoise as BandedNoi
 from hush.mechanisms.schemes.spaced.cyclic_allocation import CyclicAllocation as CyclicAllocation
 from hush.mechanisms.schemes.spaced.cyclic_poisson import CyclicPoisson as CyclicPoisson
 from hush.mechanisms.schemes.spaced.spaced_scheme import Spaced as Spaced
+from hush.mechanisms.schemes.surveys.clusters import Clusters as Clusters
+from hush.mechanisms.schemes.surveys.clusters import TwoStage as TwoStage
+from hush.mechanisms.schemes.surveys.strata import Stratified as Stratified
+from hush.mechanisms.schemes.surveys.strata import Systematic as Systematic
 from hush.mechanisms.schemes.unequal_poisson import UnequalPoisson as UnequalPoisson
 from hush.mechanisms.traits import Step as Step
 from hush.questions.calibrate import Calibration as Calibration

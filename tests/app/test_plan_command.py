@@ -128,3 +128,19 @@ def test_errors_are_one_line_with_code_2(capsys: pytest.CaptureFixture[str], wor
     assert (code, out) == (2, "")
     assert part in err
     assert len(err.splitlines()) == 1
+
+
+def test_search_says_how_many_runs_a_budget_buys(capsys: pytest.CaptureFixture[str]) -> None:
+    code, out, _ = said(
+        capsys, "plan", "search", "--run", "gaussian 4", "--epsilon", "1.5", "--delta", "1e-6", "--json"
+    )
+    assert code == 0
+    found = json.loads(out)
+    assert found["plain"] > 3 * found["one_run"]
+    for row in found["rows"]:
+        assert row["mean"] > 1
+        assert row["epsilon"] <= 1.5
+    assert said(capsys, "plan", "search", "--epsilon", "1", "--delta", "1e-6")[0] == 2
+    assert (
+        said(capsys, "plan", "search", "--run", "gaussian 4", "--epsilon", "1", "--delta", "1e-6", "--out", "x")[0] == 2
+    )

@@ -26,3 +26,6 @@ from hush.learning.per_example.clipping import Automatic as Automatic
 from hush.learning.per_example.clipping import Clipping as Clipping
 from hush.learning.per_example.clipping import Flat as Flat
 from hush.learning.per_example.clipping import PerLayer as PerLayer
+from hush.learning.tuning.private_search_cv import PrivateSearchCV as PrivateSearchCV
+from hush.learning.tuning.secret_runs import Found as Found
+from hush.learning.tuning.secret_runs import search as search

@@ -24,6 +24,7 @@ NEEDED = {
     "median": ("population", "bounds"),
     "quantile": ("population", "bounds", "p"),
     "training": ("examples", "batch_sizes", "epochs"),
+    "search": ("run",),
 }
 """What can be planned, and the options without which it makes no sense."""
 SCHEMES = {
@@ -63,6 +64,7 @@ def add(parser: ArgumentParser) -> None:
     parser.add_argument(
         "--scheme", choices=SCHEMES, help="training, with one batch size and one number of epochs: who draws (poisson)"
     )
+    parser.add_argument("--run", metavar="EXPRESSION", help="search: what one run of it is, its score included")
     parser.add_argument("--out", help=PICTURE)
     add_json(parser)
     add_examples(
@@ -73,6 +75,7 @@ def add(parser: ArgumentParser) -> None:
         "hush plan mean --population 10001 --bounds 0 1 --epsilon 1 --relation add-remove --queries 100 --delta 1e-6",
         "hush plan training --examples 60000 --batch-sizes 256 --epochs 10 --epsilon 2 --delta 1e-5",
         "hush plan training --examples 60000 --batch-sizes 64 256 1024 --epochs 10 --epsilon 2 --delta 1e-5",
+        'hush plan search --run "gaussian 4 | poisson 0.01 | repeat 1000" --epsilon 3 --delta 1e-6',
         more=ABOUT,
     )
 
@@ -80,6 +83,8 @@ def add(parser: ArgumentParser) -> None:
 def run(arguments: Namespace) -> str:
     """The table and the answer, or their JSON; of one training run also its outlook."""
     _check(arguments)
+    if arguments.statistic == "search":
+        return _search(arguments)
     found: list[Any] = [_release(arguments)] if arguments.statistic != "training" else _trainings(arguments)
     if arguments.out:
         output.saved(found[0].chart(), arguments.out)
@@ -87,6 +92,15 @@ def run(arguments: Namespace) -> str:
         first, *others = (part.document() for part in found)
         return output.as_json(first | ({"run": others[0]} if others else {}))
     return "\n\n".join(map(str, found))
+
+
+def _search(arguments: Namespace) -> str:
+    if arguments.out:
+        raise InvalidParameter("hush plan search", "no --out: a table is all there is", out=arguments.out)
+    from hush.app.expression import parse
+
+    found = hush.plan.search(parse(arguments.run), epsilon=arguments.epsilon, delta=arguments.delta)
+    return output.as_json(found.document()) if arguments.json else str(found)
 
 
 def _check(arguments: Namespace) -> None:

@@ -154,8 +154,8 @@ def poisson_mirrored(curve: RenyiCurve, rate: float) -> RenyiCurve:
 def poisson_leaving(curve: RenyiCurve, rate: float) -> RenyiCurve:
     """Poisson sampling, the record leaves: the binomial sum without a factor (proof in docs/theory/sampling-renyi.md).
 
-    E(1 + q(V-1))^n = sum_k C(n,k) (1-q)^(n-k) q^k E V^k, and each E V^k is at most what the curve says at order k: it is
-    exact for every curve that one pair attains. The curve must hold in the direction in which the record leaves.
+    E(1 + q(V-1))^n = sum_k C(n,k) (1-q)^(n-k) q^k E V^k, and each E V^k is at most what the curve says at order k. It
+    is exact for every curve that one pair attains. The curve must hold in the direction in which the record leaves.
 
     >>> poisson_leaving(RenyiCurve.linear(0.5), 0.1)(4)
     0.05867260...

@@ -14,6 +14,7 @@ from __future__ import annotations
 
 import math
 from dataclasses import dataclass
+from functools import cached_property
 from typing import Protocol
 
 import numpy as np
@@ -31,6 +32,8 @@ POINTS = 1500
 """Points of a profile that a table joins by lines: any number is valid."""
 SLACK = 1e-9
 """Relative room for the rounding of slopes, which are quotients of differences of up to 1e5 near numbers."""
+SAME_SLOPE, LEAST_SLOPE = 1e-3, -1e6
+"""Pieces whose log-slopes differ by less are taken together, which costs at most so much of epsilon; and the least."""
 ROUNDING = 1e-13
 """Relative error of sums of masses from the top down."""
 
@@ -94,23 +97,35 @@ class SelectionPair(Pair):
         return min(self.runs.mean * self.run.infinite, 1.0)
 
     def swap(self) -> Pair:
+        return self._other
+
+    @cached_property
+    def _other(self) -> SelectionPair:
         return SelectionPair(self.runs, self.opposite, self.run)
+
+    @cached_property
+    def _shift(self) -> float:
+        return shift_of(self.runs, self.opposite)
+
+    @cached_property
+    def _layers(self) -> tuple[Array, Array, Array, FinitePair]:
+        return layers(self.runs, self.run, self.opposite)
 
     @property
     def max_loss(self) -> float:
-        return max(self.run.max_loss + shift_of(self.runs, self.opposite), 0.0)
+        return max(self.run.max_loss + self._shift, 0.0)
 
     def log_delta(self, epsilon: float, tolerance: float = 1e-9) -> Interval:
         low = least_log_delta(epsilon)
-        high = self._log_bound(epsilon, tolerance)
+        high = self.log_bound(epsilon, tolerance)
         if epsilon < 0:  # the other direction says as much: 1 - e^eps + e^eps delta(-eps)
-            other = math.exp(SelectionPair(self.runs, self.opposite, self.run)._log_bound(-epsilon, tolerance))
+            other = math.exp(self._other.log_bound(-epsilon, tolerance))
             high = min(high, math.log1p(-math.exp(epsilon) * (1 - other)) + 8 * UNIT if other < 1 else 0.0)
         return low, max(min(high, 0.0), low)
 
-    def _log_bound(self, epsilon: float, tolerance: float) -> float:
-        shift = shift_of(self.runs, self.opposite)
-        one = self.run.log_delta(epsilon - shift, tolerance)[1] + math.log(self.runs.mean)
+    def log_bound(self, epsilon: float, tolerance: float) -> float:
+        """log of what the theorem says in this direction alone: one layer, or all of them."""
+        one = self.run.log_delta(epsilon - self._shift, tolerance)[1] + math.log(self.runs.mean)
         every = self._layered(epsilon)
         found = min(one, math.log(every)) if every > 0 else one
         if epsilon < 0 < self.runs.none:
@@ -119,7 +134,7 @@ class SelectionPair(Pair):
 
     def _layered(self, epsilon: float) -> float:
         """The integral, as a sum over the pieces of h; never more of an event than the runs that can be in it."""
-        widths, log_slopes, most, table = layers(self.runs, self.run, self.opposite)
+        widths, log_slopes, most, table = self._layers
         spend(10 * len(widths))
         places = epsilon + log_slopes
         above, other, _, _ = table.tails(places)
@@ -133,7 +148,7 @@ class SelectionPair(Pair):
         one = math.inf
         if target < 0:
             one = self.run.epsilon(target, tolerance)[1]
-            one = (one + shift_of(self.runs, self.opposite)) * (1 + 4 * UNIT)
+            one = (one + self._shift) * (1 + 4 * UNIT)
         if log_delta == -math.inf:
             return 0.0, min(one, self.max_loss)
         return 0.0, min(one, super().epsilon(log_delta, tolerance, floor)[1])
@@ -167,7 +182,19 @@ def layers(runs: RunLaw, run: Pair, opposite: Pair) -> tuple[Array, Array, Array
     widths = np.diff(a[kept])
     with np.errstate(divide="ignore"):
         slopes = np.log(np.maximum(np.diff(b[kept]), 0.0) / widths * (1 - SLACK))
-    return widths, slopes, left[kept[:-1]], dense_table(run)
+    return *_grouped(widths, slopes, left[kept[:-1]]), dense_table(run)
+
+
+def _grouped(widths: Array, log_slopes: Array, most: Array) -> tuple[Array, Array, Array]:
+    """Pieces of nearly one slope as one piece of the smallest of them: h only becomes smaller."""
+    order = np.argsort(log_slopes, kind="stable")
+    keys = np.floor(np.maximum(log_slopes[order], LEAST_SLOPE) / SAME_SLOPE)
+    starts = np.flatnonzero(np.diff(keys, prepend=keys[0] - 1))
+    return (
+        np.add.reduceat(widths[order], starts),
+        log_slopes[order][starts],
+        np.maximum.reduceat(most[order], starts),
+    )
 
 
 def _convex(a: Array, b: Array) -> Array:

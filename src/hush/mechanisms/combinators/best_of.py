@@ -36,9 +36,9 @@ class BestOf(AsAWhole, Wrapper):
 
     >>> from hush import Gaussian, GeometricRuns
     >>> Gaussian(2.0).best_of(runs=GeometricRuns(gamma=0.1)).epsilon(delta=1e-6)
-    Bound(epsilon=2.49 to 3.26, lower=2.4903..., upper=3.2566..., delta=1e-06)
+    Bound(epsilon=2.49 to 3.26, lower=2.4903..., upper=3.2567..., delta=1e-06)
     >>> Gaussian(2.0).repeat(20).epsilon(delta=1e-6).upper
-    12.8...
+    12.5952...
     """
 
     runs: Runs = field(metadata=instance(Runs, "a law of the number of runs, such as hush.GeometricRuns(gamma=0.1)"))

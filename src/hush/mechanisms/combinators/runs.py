@@ -52,7 +52,7 @@ class Runs(ABC):
 
     @abstractmethod
     def log_weight(self, x: Array) -> Array:
-        """log phi'(1 - x): how much likelier the best is to be y than one run is, if x of the runs are better than y."""
+        """log phi'(1 - x): how much likelier the best is to be y than one run is, if x of the runs are better."""
 
     @abstractmethod
     def shift(self, opposite: Pair) -> float:

@@ -64,6 +64,9 @@ class CappedPoisson(OneSample):
         cap = math.ceil(batch_size + ROOM * math.sqrt(batch_size * (1 - rate)))
         return cls(rate=rate, cap=min(cap, examples), population=examples)
 
+    def survey(self, between: float) -> tuple[float, float]:
+        return self.kept, 1.0
+
     @property
     def drawn(self) -> int | None:
         return 0 if self.rate == 0 or self.cap == 0 else None

@@ -109,6 +109,14 @@ class OneSample(Scheme):
         this is at most `least`. Whoever uses the list must charge that rest too.
         """
 
+    def survey(self, between: float) -> tuple[float, float]:
+        """The expected share of the records in a sample, and the design effect: the variance of its mean over that of a
+        simple random sample of as many, where this share of the variance lies between strata or clusters."""
+        rate = self.expected_rate
+        if not rate:
+            raise NotCovered(f"the design effect of {self}")
+        return rate, 1.0
+
     def takes(self, records: int) -> Counts:
         """Probabilities that the places of so many given records are drawn 0, 1, 2, ... times in all, the likely ones.
 

@@ -1,0 +1,1 @@
+"""Tuning with privacy: a secret number of runs, of which only the best is kept."""

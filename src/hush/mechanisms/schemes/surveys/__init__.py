@@ -1,0 +1,1 @@
+"""Survey designs: strata, clusters, two stages, every k-th record; what of their privacy is proven."""
