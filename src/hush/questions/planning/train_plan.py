@@ -19,12 +19,16 @@ from hush.mechanisms.mechanism import Mechanism
 from hush.mechanisms.scheme import Scheme
 from hush.mechanisms.schemes.poisson import Poisson
 from hush.questions.calibrate import calibrate
+from hush.questions.charts.drawing import Axis, Chart, ChartLine
 from hush.questions.json.codec import decode, encode
 from hush.questions.json.mechanisms import VERSION
 from hush.questions.json.strict import as_number, as_whole, members, parse, refuse
 from hush.questions.planning.central_limit import like_samples
 from hush.questions.statement import statement
 from hush.randomness.source import Source, source_or_secure
+
+MOST_POINTS = 60
+"""Epochs that a chart asks for."""
 
 
 @dataclass(frozen=True)
@@ -120,6 +124,32 @@ class TrainPlan(Shown):
             raise InvalidParameter("TrainPlan.first", f"at most the {self.steps} steps of the plan", steps=steps)
         return _run(self.scheme, self.noise_multiplier, -(-steps // self.epoch_steps))
 
+    def chart(self, *others: TrainPlan) -> Chart:
+        """epsilon after each epoch, at the delta of the plan; other plans of the same delta beside it.
+
+        >>> plan = train_plan(examples=1000, batch_size=10, epochs=3, noise_multiplier=1.0, delta=1e-5)
+        >>> [round(epsilon, 3) for epsilon in plan.chart().lines[0].y]
+        [0.718, 0.912, 1.068]
+        """
+        plans = (self, *others)
+        if len({plan.delta for plan in plans}) > 1:
+            raise InvalidParameter("chart", "plans of one delta", deltas=[plan.delta for plan in plans])
+        titles = [f"{plan.scheme.title or plan.scheme}, noise {plan.noise_multiplier:.4g}" for plan in plans]
+        labels = [f"{title} ({place})" if titles.count(title) > 1 else title for place, title in enumerate(titles, 1)]
+        lines = tuple(plan.line_by_epoch(label) for plan, label in zip(plans, labels, strict=True))
+        said = f"{self.examples} examples, {self.batch_size} expected per step; {self.mechanism.compared}"
+        y = Axis(f"ε at δ = {self.delta:g}, nats")
+        return Chart("What each epoch adds", said, Axis("epochs"), y, lines)
+
+    def line_by_epoch(self, label: str) -> ChartLine:
+        """What the chart draws of this plan: one point per epoch that is complete, 60 at most, and the end."""
+        whole = math.floor(self.epochs)
+        epochs = sorted({*range(1, whole + 1, max(1, math.ceil(whole / MOST_POINTS))), self.epochs} - {0.0})
+        runs = [self.first(min(self.steps, math.ceil(e * self.examples / self.batch_size))) for e in epochs]
+        bounds = [run.epsilon(delta=self.delta, tolerance=1e-4) for run in runs]
+        lower = tuple(bound.lower for bound in bounds) if any(bound.lower for bound in bounds) else ()
+        return ChartLine(label, tuple(map(float, epochs)), tuple(bound.upper for bound in bounds), lower)
+
     def statement(self, unit: str = "record", *, style: str = "plain") -> Text:
         """The guarantee of the whole plan in words."""
         subject = f"a model trained in {self.steps} steps on {self.examples} examples" if style == "methods" else ""
@@ -168,14 +198,8 @@ def train_plan(
     noise multiplier 0.786...; epsilon = 2 at delta = 1e-05 for the whole plan (add or remove one record)
     """
     who = "train_plan"
-    examples, batch_size = count(who, 1, examples=examples), count(who, 1, batch_size=batch_size)
-    if batch_size > examples:
-        raise InvalidParameter(who, f"a batch of at most all examples ({examples})", batch_size=batch_size)
-    epochs = number(who, "0 <= epochs <= 10^6", 0.0, 1e6, epochs=epochs)
+    examples, batch_size, epochs, way = _checked(examples, batch_size, epochs, scheme)
     delta = number(who, "0 < delta < 1", 0.0, 1.0, low_open=True, high_open=True, delta=delta)
-    if not (isinstance(scheme, type) and issubclass(scheme, Scheme)):
-        raise InvalidParameter(who, "a kind of scheme such as hush.Poisson or hush.Allocation", scheme=scheme)
-    way = scheme.for_training(examples=examples, batch_size=batch_size, epochs=epochs)
     draws = _draws(way, examples, batch_size, epochs)
     if (epsilon is None) == (noise_multiplier is None):
         rule = "either epsilon or noise_multiplier"
@@ -187,6 +211,32 @@ def train_plan(
     if math.isinf(bound.upper):
         raise InvalidParameter(who, "a finite epsilon", noise_multiplier=noise_multiplier, delta=delta)
     return TrainPlan(examples, batch_size, epochs, way, float(noise_multiplier), delta, mechanism, bound)
+
+
+def training_run(
+    *, noise_multiplier: float, examples: int, batch_size: int, epochs: float, scheme: type[Scheme] = Poisson
+) -> Mechanism:
+    """The mechanism of a training run, as `train_plan` accounts for it: no delta, and no target.
+
+    >>> training_run(noise_multiplier=1.1, examples=60_000, batch_size=256, epochs=15).epsilon(delta=1e-5).upper
+    1.13387...
+    """
+    examples, batch_size, epochs, way = _checked(examples, batch_size, epochs, scheme)
+    return _run(way, noise_multiplier, _draws(way, examples, batch_size, epochs))
+
+
+def _checked(
+    examples: object, batch_size: object, epochs: object, scheme: type[Scheme]
+) -> tuple[int, int, float, Scheme]:
+    """The numbers of a run, and the scheme with batches of that size."""
+    who = "train_plan"
+    rows, batch = count(who, 1, examples=examples), count(who, 1, batch_size=batch_size)
+    if batch > rows:
+        raise InvalidParameter(who, f"a batch of at most all examples ({rows})", batch_size=batch)
+    passes = number(who, "0 <= epochs <= 10^6", 0.0, 1e6, epochs=epochs)
+    if not (isinstance(scheme, type) and issubclass(scheme, Scheme)):
+        raise InvalidParameter(who, "a kind of scheme such as hush.Poisson or hush.Allocation", scheme=scheme)
+    return rows, batch, passes, scheme.for_training(examples=rows, batch_size=batch, epochs=passes)
 
 
 def _least_noise(scheme: Scheme, draws: int, rate: float, epsilon: object, delta: float) -> float:
