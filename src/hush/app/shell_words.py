@@ -5,7 +5,12 @@ from __future__ import annotations
 import re
 from collections.abc import Callable, Collection
 
-TYPED_AS = {"noise_multiplier": "--noise", "times": "--steps", "false_positive_rate": "--fpr", "sample_rate": "--rate"}
+TYPED_AS = {
+    "noise_multiplier": "--noise",
+    "times": "--steps",
+    "iterations": "--steps",
+    "false_positive_rate": "--fpr",
+}
 """Parameters that an option of another name stands for."""
 IN_EXPRESSIONS = (
     (re.compile(r"\.under\((?:hush\.)?(?:Relation\.REPLACE|\.\.\.)\)|\.under\b"), "| replace"),
@@ -36,7 +41,11 @@ def in_the_shell(message: str, typed: Collection[str], word: Callable[[str], str
         message = python.sub(shell, message)
     message = CLASS.sub(lambda found: " ".join(filter(None, (word(found[1]), found[2]))), message)
     message = LISTED.sub(lambda found: f"{found[1].replace('_', ' ')}: {found[2].replace(chr(39), '')}", message)
-    message = message.replace("; got missing:", "; missing:").replace("; got too many:", "; too many:")
+    message = (
+        message.replace("; got given: .", "; got none of them.")
+        .replace("; got missing:", "; missing:")
+        .replace("; got too many:", "; too many:")
+    )
     rule, got, values = message.partition("; got ")
     rule = ASKED.sub(lambda found: f"--{found[1].replace('_', '-')}", rule)
     for name, option in TYPED_AS.items():

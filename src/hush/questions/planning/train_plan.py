@@ -145,10 +145,15 @@ class TrainPlan(Shown):
         """What the chart draws of this plan: one point per epoch that is complete, 60 at most, and the end."""
         whole = math.floor(self.epochs)
         epochs = sorted({*range(1, whole + 1, max(1, math.ceil(whole / MOST_POINTS))), self.epochs} - {0.0})
-        runs = [self.first(min(self.steps, math.ceil(e * self.examples / self.batch_size))) for e in epochs]
+        runs = [self.first(self._steps_of(e)) for e in epochs]
         bounds = [run.epsilon(delta=self.delta, tolerance=1e-4) for run in runs]
         lower = tuple(bound.lower for bound in bounds) if any(bound.lower for bound in bounds) else ()
-        return ChartLine(label, tuple(map(float, epochs)), tuple(bound.upper for bound in bounds), lower)
+        upper = tuple(bound.upper for bound in bounds)
+        return ChartLine(label, tuple(map(float, epochs)), upper, lower, measured=True)
+
+    def _steps_of(self, epochs: float) -> int:
+        """Steps of so many epochs, from the first on."""
+        return self.epoch_steps * _draws(self.scheme, self.examples, self.batch_size, epochs)
 
     def statement(self, unit: str = "record", *, style: str = "plain") -> Text:
         """The guarantee of the whole plan in words."""
