@@ -379,3 +379,21 @@ def test_the_command_line_parses_before_it_imports_numpy(name: str) -> None:
     code = f"import sys, hush.app.main as c; assert c.main(['{name}', '--no-such-option']) == 2; assert 'numpy' not in sys.modules"
     ran = process("-c", code)
     assert ran.returncode == 0, ran.stderr
+
+
+def test_help_loads_no_more_than_it_needs() -> None:
+    """So that `hush --help` takes a few hundredths of a second: no command is loaded, and nothing of the library."""
+    code = "import sys, hush.app.main as c; c.main(['--help']); print(*sys.modules, file=sys.stderr)"
+    modules = process("-c", code).stderr.split()
+    ours = {name for name in modules if name.startswith("hush")}
+    expected = {
+        "hush",
+        "hush.app",
+        "hush.app.main",
+        "hush.app.options",
+        "hush.app.commands",
+        "hush.door",
+        "hush.errors",
+    }
+    assert ours == expected
+    assert not {"numpy", "scipy", "dataclasses", "inspect", "asyncio"} & set(modules)

@@ -30,9 +30,10 @@ def my_training() -> tuple[float, float, float]:
 def epsilon_against_epochs(path: Path) -> Any:
     run = {"examples": 60_000, "batch_size": 256, "epochs": 15, "delta": 1e-5}
     poisson = hush.train_plan(noise_multiplier=1.1, **run)
-    shuffled = hush.train_plan(noise_multiplier=1.1, scheme=hush.ShuffledBatches, **run)
-    poisson.chart(shuffled).save(path)
-    return poisson.chart(shuffled)
+    allocated = hush.train_plan(noise_multiplier=1.1, scheme=hush.Allocation, **run)
+    picture = poisson.chart(allocated)
+    picture.save(path)
+    return picture
 
 
 def several_phases() -> float:
@@ -85,7 +86,7 @@ def test_a_plot_of_epsilon_against_epochs(capsys: pytest.CaptureFixture[str], tm
     assert [line.x[-1] for line in drawn.lines] == [15.0, 15.0]
     assert drawn.lines[0].y[-1] == pytest.approx(1.133875, rel=1e-3)
     assert all(np.diff(line.y).min() > 0 for line in drawn.lines)
-    words = ["--noise", "1.1", *SIZES, "--delta", "1e-5", "--scheme", "poisson", "shuffled-batches"]
+    words = ["--noise", "1.1", *SIZES, "--delta", "1e-5", "--scheme", "poisson", "allocation"]
     assert main(["chart", "epochs", *words, "--out", str(tmp_path / "b.svg")]) == 0
     # the same picture, but for the names that the drawing gives to its parts
     assert abs((tmp_path / "a.svg").stat().st_size - (tmp_path / "b.svg").stat().st_size) < 200

@@ -11,7 +11,7 @@ from pathlib import Path
 import pytest
 
 import hush
-from hush.documents.figures import FIGURES
+from hush.documents.sampled_noise import overall, renyi_curves
 from hush.questions.charts import rendering
 from hush.questions.charts.drawing import Axis, Chart, ChartLine, Idea, Stroke
 
@@ -147,9 +147,10 @@ def test_missing_packages_are_named(package: str, tmp_path: Path, monkeypatch: p
 def test_one_colour_per_idea_in_all_figures() -> None:
     """A reader who learns a colour in one figure can trust it in the next."""
     seen: dict[str, set[object]] = {}
-    for name in ("renyi-gaussian", "overall-laplace-2", "compositions"):
-        for line in FIGURES[name]().lines:  # type: ignore[attr-defined]
-            assert line.idea is not None, (name, line.label)
+    theorems = hush.compositions(hush.Laplace(10.0), times=[1, 10], delta=1e-6).chart()
+    for chart in (renyi_curves(hush.Gaussian(5.0)), overall(hush.Laplace(2.0), (1, 100)), theorems):
+        for line in chart.lines:
+            assert line.idea is not None, line.label
             word = next(
                 (w for w in ("zCDP", "tCDP", "exact", "advanced", "general", "improved") if w in line.label), ""
             )
@@ -159,11 +160,11 @@ def test_one_colour_per_idea_in_all_figures() -> None:
 
 
 def test_no_line_leaves_the_frame() -> None:
-    for name in ("renyi-gaussian", "renyi-laplace", "overall-laplace-2", "overall-gaussian-0.5"):
-        figure = FIGURES[name]()
-        low, high = figure.y.domain  # type: ignore[attr-defined]
-        shown = [row["y"] for row in figure.rows()]  # type: ignore[attr-defined]
-        assert low < min(shown) and max(shown) < high, name
+    for noise in (hush.Gaussian(0.5), hush.Laplace(2.0)):
+        for figure in (renyi_curves(noise), overall(noise, (1, 100, 10_000))):
+            low, high = figure.y.domain or (0.0, 0.0)
+            shown = [row["y"] for row in figure.rows()]
+            assert low < min(shown) and max(shown) < high, figure.title
 
 
 def test_measured_points_are_marked() -> None:

@@ -41,11 +41,8 @@ def in_the_shell(message: str, typed: Collection[str], word: Callable[[str], str
         message = python.sub(shell, message)
     message = CLASS.sub(lambda found: " ".join(filter(None, (word(found[1]), found[2]))), message)
     message = LISTED.sub(lambda found: f"{found[1].replace('_', ' ')}: {found[2].replace(chr(39), '')}", message)
-    message = (
-        message.replace("; got given: .", "; got none of them.")
-        .replace("; got missing:", "; missing:")
-        .replace("; got too many:", "; too many:")
-    )
+    for listed, said in (("got given: .", "got none of them."), ("got missing:", "missing:"), ("got too", "too")):
+        message = message.replace(f"; {listed}", f"; {said}")
     rule, got, values = message.partition("; got ")
     rule = ASKED.sub(lambda found: f"--{found[1].replace('_', '-')}", rule)
     for name, option in TYPED_AS.items():
