@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import re
 from pathlib import Path
 
 import numpy as np
@@ -91,7 +92,7 @@ def test_without_a_claim(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> 
     [
         ("a.csv", "score\n1\n", "columns score and member"),
         ("a.csv", "score,member\nx,1\n", "numbers in column score"),
-        ("a.csv", "score,member\n1\n", "numbers in column member"),
+        ("a.csv", "score,member\n1\n", "a word in every row of column member"),
         ("a.csv", "score,member\nnan,1\n1,0\n2,1\n2,0\n", "no NaN"),
         ("a.csv", "", "columns score and member"),
         ("a.npz", "no zip", "npz file"),
@@ -141,3 +142,76 @@ def test_which_and_how_many_records_are_bad_is_not_told(
         assert main(["audit", "scores", str(tmp_path / "a.csv")]) == 2
         said.add(capsys.readouterr().err)
     assert len(said) == 1
+
+
+# -- reports to hand in --------------------------------------------------------------------------------------------
+
+
+def losses(path: Path, *, words: tuple[str, str] = ("train", "test")) -> Path:
+    """Losses of 400 records: those that were trained on have smaller ones."""
+    random = np.random.default_rng(3)
+    members = random.random(400) < 0.5
+    rows = zip(random.exponential(np.where(members, 0.1, 1.0)).tolist(), members.tolist(), strict=True)
+    text = "\n".join(f"{loss},{words[0] if member else words[1]}" for loss, member in rows)
+    path.write_text(f"loss,split\n{text}\n", encoding="utf-8")
+    return path
+
+
+NAMED = ["--score-column", "loss", "--member-column", "split"]
+
+
+def test_one_command_gives_a_report_to_hand_in(capsys: pytest.CaptureFixture[str], tmp_path: Path) -> None:
+    pytest.importorskip("vl_convert")
+    file, target = losses(tmp_path / "losses.csv"), tmp_path / "report.html"
+    assert main(["audit", "scores", str(file), *NAMED, "--claim", "gdp 0.1", "--out", str(target)]) == 4
+    said = capsys.readouterr().out
+    page = target.read_text(encoding="utf-8")
+    for part in (
+        "REFUTED",
+        "confidence",
+        "0.95",
+        "null check",
+        "false alarms",
+        "<svg",
+        "@media print",
+        "SHA-256",
+        "smaller loss",
+    ):
+        assert part in page, part
+    assert re.search(r"mu >= ([\d.]+)", said)[1] in page  # type: ignore[index]
+    # nothing is loaded from anywhere, and nothing runs
+    assert not re.search(r"<script|<link|@import|url\((?!#)|src=|href=\"http", page)
+    assert page.count("<html") == page.count("</html>") == 1
+
+
+def test_without_a_claim_the_report_says_so(capsys: pytest.CaptureFixture[str], tmp_path: Path) -> None:
+    pytest.importorskip("vl_convert")
+    file, target = losses(tmp_path / "losses.csv"), tmp_path / "report.html"
+    assert main(["audit", "scores", str(file), *NAMED, "--out", str(target)]) == 0
+    assert "bounds nothing" in target.read_text(encoding="utf-8")
+
+
+def test_losses_and_scores_have_their_direction(capsys: pytest.CaptureFixture[str], tmp_path: Path) -> None:
+    file = str(losses(tmp_path / "losses.csv"))
+    areas = []
+    for more in ([], ["--members", "lower"], ["--members", "higher"]):
+        assert main(["audit", "scores", file, *NAMED, *more, "--json"]) == 0
+        areas.append(json.loads(capsys.readouterr().out)["area"]["value"])
+    assert areas[0] == areas[1] > 0.8 and areas[2] == pytest.approx(1 - areas[0])
+
+
+def test_words_for_members(capsys: pytest.CaptureFixture[str], tmp_path: Path) -> None:
+    usual, own = losses(tmp_path / "a.csv"), losses(tmp_path / "b.csv", words=("seen", "unseen"))
+    assert main(["audit", "scores", str(usual), *NAMED]) == 0
+    expected = capsys.readouterr().out
+    assert main(["audit", "scores", str(own), *NAMED]) == 2
+    assert "seen" not in capsys.readouterr().err  # no value of a record is told
+    assert main(["audit", "scores", str(own), *NAMED, "--member-value", "seen"]) == 0
+    assert capsys.readouterr().out == expected
+    assert main(["audit", "scores", str(own), *NAMED, "--member-value", "sen"]) == 2
+
+
+def test_unsigned_losses_are_turned_round_without_wrapping(capsys: pytest.CaptureFixture[str], tmp_path: Path) -> None:
+    np.savez(tmp_path / "a.npz", loss=np.array([0, 1, 2, 3], dtype=np.uint8), split=np.array([1, 1, 0, 0]))
+    assert main(["audit", "scores", str(tmp_path / "a.npz"), *NAMED, "--json"]) == 0
+    assert json.loads(capsys.readouterr().out)["area"]["value"] == 1.0

@@ -11,8 +11,9 @@ from pathlib import Path
 import pytest
 
 import hush
+from hush.documents.sampled_noise import overall, renyi_curves
 from hush.questions.charts import rendering
-from hush.questions.charts.drawing import Axis, Chart, ChartLine, Stroke
+from hush.questions.charts.drawing import Axis, Chart, ChartLine, Idea, Stroke
 
 STEP = hush.Gaussian(1.0).on(hush.Poisson(rate=0.01))
 SMALL = Chart(
@@ -141,3 +142,45 @@ def test_missing_packages_are_named(package: str, tmp_path: Path, monkeypatch: p
         pytest.importorskip("altair")
     with pytest.raises(hush.NotInstalled, match=re.escape(f"{package}: pip install 'hush-dp[app]'")):
         SMALL.save(tmp_path / "a.svg")
+
+
+def test_one_colour_per_idea_in_all_figures() -> None:
+    """A reader who learns a colour in one figure can trust it in the next."""
+    seen: dict[str, set[object]] = {}
+    theorems = hush.compositions(hush.Laplace(10.0), times=[1, 10], delta=1e-6).chart()
+    for chart in (renyi_curves(hush.Gaussian(5.0)), overall(hush.Laplace(2.0), (1, 100)), theorems):
+        for line in chart.lines:
+            assert line.idea is not None, line.label
+            word = next(
+                (w for w in ("zCDP", "tCDP", "exact", "advanced", "general", "improved") if w in line.label), ""
+            )
+            seen.setdefault(word, set()).add(line.idea)
+    assert all(len(ideas) == 1 for word, ideas in seen.items() if word)
+    assert len({idea.value for idea in Idea}) == len(Idea)
+
+
+def test_no_line_leaves_the_frame() -> None:
+    for noise in (hush.Gaussian(0.5), hush.Laplace(2.0)):
+        for figure in (renyi_curves(noise), overall(noise, (1, 100, 10_000))):
+            low, high = figure.y.domain or (0.0, 0.0)
+            shown = [row["y"] for row in figure.rows()]
+            assert low < min(shown) and max(shown) < high, figure.title
+
+
+def test_measured_points_are_marked() -> None:
+    pytest.importorskip("altair")
+    plan = hush.train_plan(examples=100, batch_size=10, epochs=3, noise_multiplier=1.0, delta=1e-3)
+    shuffled = hush.train_plan(
+        examples=105, batch_size=10, epochs=3, noise_multiplier=1.0, delta=1e-3, scheme=hush.ShuffledBatches
+    )
+    drawn = plan.chart(shuffled)
+    assert [line.x for line in drawn.lines] == [(1.0, 2.0, 3.0)] * 2
+    for line, one in zip(drawn.lines, (plan, shuffled), strict=True):
+        assert line.y[-1] == pytest.approx(one.epsilon, rel=1e-3)
+    assert drawn.lines[1].y[0] == pytest.approx(
+        shuffled.first(shuffled.epoch_steps).epsilon(delta=1e-3).upper, rel=1e-3
+    )
+    marks = [layer["mark"]["type"] for layer in drawn.altair().to_dict()["layer"]]
+    assert "point" in marks and all(row["measured"] for row in drawn.rows())
+    with pytest.raises(hush.InvalidParameter, match="one delta"):
+        plan.chart(hush.train_plan(examples=100, batch_size=10, epochs=3, noise_multiplier=1.0, delta=1e-4))

@@ -54,6 +54,18 @@ def test_zcdp_of_gaussian_noise_is_its_renyi_curve() -> None:
         assert found.upper("zCDP", k) == pytest.approx(found.upper("Rényi", k), rel=1e-6)
 
 
+def test_tcdp_lies_between_zcdp_and_the_curve() -> None:
+    """A line below some order only: never worse than one for all orders, never better than the curve itself."""
+    for step in (hush.Gaussian(2.0).on(hush.Poisson(rate=0.01)), hush.Gaussian(20.0).then(hush.Laplace(10.0))):
+        found = compositions(step, times=[1, 100], delta=DELTA)
+        for k in (1, 100):
+            assert found.upper("Rényi", k) * (1 - 1e-9) <= found.upper("tCDP", k) <= found.upper("zCDP", k) * (1 + 1e-9)
+    assert found.upper("tCDP", 100) < found.upper("zCDP", 100)
+    # where no line is above the whole curve, one may be above its beginning
+    own = compositions(hush.RenyiDP(function=lambda order: 0.001 * order**1.5), times=[100], delta=DELTA)
+    assert "zCDP" not in own.methods and own.upper("tCDP", 100) < 1.01 * own.upper("Rényi", 100)
+
+
 def test_zcdp_is_not_amplified_by_sampling() -> None:
     step = hush.Gaussian(1.0)
     sampled = compositions(step.on(hush.Poisson(rate=0.01)), times=[100], delta=DELTA)

@@ -101,9 +101,9 @@ def test_command_line(capsys: pytest.CaptureFixture[str], words: list[str], kind
     ("words", "code", "named"),
     [
         (["--records", "100", "--steps", "50", "--epochs", "3"], 2, "epochs"),
-        ([], 2, "given=[]"),
-        (["--records", "100", "--steps", "50", "--step-size", "2.5"], 2, "step_size=2.5"),
-        (["--records", "100", "--steps", "2.5"], 2, "iterations=2.5"),
+        ([], 2, "got none of them"),
+        (["--records", "100", "--steps", "50", "--step-size", "2.5"], 2, "got --step-size 2.5"),
+        (["--records", "100", "--steps", "2.5"], 2, "got --steps 2.5"),
         (["--records", "100", "--steps", "50", "--rate", "0.1"], 3, "Altschuler"),
     ],
 )

@@ -147,3 +147,53 @@ def test_a_plan_shows_the_interval() -> None:
 def test_a_table_of_compositions_shows_the_interval() -> None:
     text = str(hush.compositions(hush.Gaussian(1.0).on(hush.ShuffledBatches(steps=10)), times=[2], delta=1e-5))
     assert "6.3415 to 6.573" in text
+
+
+def test_the_style_of_a_methods_section() -> None:
+    """In the past tense, with symbols, citations of every theorem, and the version that certified it."""
+    step = hush.Gaussian(1.1).on(hush.Poisson(rate=0.01)).repeat(100)
+    said = step.statement(delta=1e-5, unit="patient", style="methods", subject="a model of survival")
+    for part in ("We released a model of survival", "(ε, δ)-differential privacy", "δ = 1e-05", "every single patient"):
+        assert part in said
+    for paper in ("Balle, Wang 2018", "Zhu, Dong, Wang 2022", f"hush {hush.__version__}"):
+        assert paper in said
+    assert f"ε = {step.epsilon(delta=1e-5):.4g}" in said
+    pure = hush.Laplace(2.0).statement(delta=0, style="methods")
+    assert "ε-differential privacy with ε = 0.5 for every single record" in pure
+    shuffled = hush.Gaussian(1.0).on(hush.ShuffledBatches(steps=10)).statement(delta=1e-5, style="methods")
+    assert "an upper bound; the least ε is at least" in shuffled
+    assert "no finite ε" in hush.Gaussian(1.0).statement(delta=0, style="methods")
+
+
+@pytest.mark.parametrize("options", [{"style": "poem"}, {"unit": ""}, {"subject": 3}])
+def test_words_that_make_no_statement_are_refused(options: dict[str, object]) -> None:
+    with pytest.raises(hush.InvalidParameter, match="statement"):
+        hush.Laplace(1.0).statement(delta=0, **options)  # type: ignore[arg-type]
+
+
+def test_releases_name_statistic_column_bounds_groups_and_unit() -> None:
+    data = {"income": [1.0, 2.0, 3.0], "region": ["N", "S", "N"]}
+    mean = hush.releases.mean(data, column="income", bounds=(0, 4), epsilon=1.0)
+    said = mean.statement(style="methods", unit="household")
+    assert "the mean of column 'income', each value moved into the bounds 0 to 4," in said
+    assert "every single household" in said
+    assert "a function of the mean" in mean.map(lambda value: value * 2).statement()
+    assert "the number of records" in hush.releases.Count(epsilon=1.0).release(data["income"]).statement()
+    quantile = hush.releases.Quantile(p=0.9, bounds=(0, 4), epsilon=1.0)
+    assert "the quantile at level 0.9" in quantile.release(data["income"]).statement()
+    sampled = quantile.on(hush.Poisson(rate=0.5)).release(data["income"]).statement(style="methods")
+    assert "the quantile at level 0.9" in sampled and "Poisson sampling at rate 0.5" in sampled
+    query = hush.releases.GroupBy(
+        keys={"region": ["N", "S"]},
+        ask={"people": hush.releases.Rows(), "money": hush.releases.Stats("income", bounds=(0, 5), mean=True)},
+        epsilon=1.0,
+    )
+    table = query.release(data).statement(style="methods")
+    for part in ("table by 'region' (2 given groups)", "the number of records", "mean of income in bounds 0 to 5"):
+        assert part in table
+
+
+def test_a_plan_says_what_was_trained() -> None:
+    plan = hush.train_plan(examples=100, batch_size=10, epochs=2, noise_multiplier=1.0, delta=1e-3)
+    assert "a model trained in 20 steps on 100 examples" in plan.statement(style="methods")
+    assert repr(plan.statement()) == str(plan.statement())

@@ -30,6 +30,16 @@ NUMBERS = (float, int, EpsilonField)
 LISTS = {tuple[float, ...]: 1, tuple[tuple[float, float], ...]: 2}
 """Fields that take all the numbers that are left, and how many belong together."""
 SWITCHES = {"true": True, "false": False}
+HOLE = "?"
+"""Stands for a number that is sought."""
+
+
+class Sought(InvalidParameter):
+    """A number is a hole: only a search knows what to do with it."""
+
+    def __init__(self, word: str, parameter: str) -> None:
+        super().__init__(word, "a number (a ? is for hush calibrate)", **{parameter: HOLE})
+        self.parameter = parameter
 
 
 def parse(text: str) -> Mechanism:
@@ -77,6 +87,23 @@ def as_python(text: str) -> str:
     return "\n".join(["hush.sequence(", *(f"    {line}," for line in lines), ")"])
 
 
+def with_hole(text: str) -> tuple[str, Callable[[float], Mechanism]]:
+    """The name of the one number that is a `?`, and the mechanism with a value in its place.
+
+    >>> name, build = with_hole("laplace ? | repeat 10")
+    >>> name, str(build(2.0))
+    ('scale', 'Laplace noise of scale 2, 10 times')
+    """
+    if text.count(HOLE) != 1:
+        rule = "one ? in place of the number that is sought"
+        raise InvalidParameter("An expression to calibrate", rule, expression=text)
+    try:
+        parse(text)
+    except Sought as hole:
+        return hole.parameter, lambda value: parse(text.replace(HOLE, repr(value)))
+    raise InvalidParameter("An expression to calibrate", "a ? that stands for a number", expression=text)
+
+
 def words() -> str:
     """Every word with what may follow it, as a text of lines."""
     return "\n".join(
@@ -87,6 +114,7 @@ def words() -> str:
             *(f"  | {form.usage}" for form in pipes()),
             "between releases on the same data:  ;  or  then",
             "numbers may be given by name, after the others: discrete-laplace 2 sensitivity=3",
+            "a number may be a fraction: poisson 256/60000; in hush calibrate, one of them is a ?",
             "relation=replace after the numbers of a release: its noise is set for replacing a record",
         ]
     )
@@ -144,6 +172,8 @@ class Form:
 
     def _value(self, parameter: Parameter, text: str) -> object:
         kind = parameter.present
+        if text == HOLE and kind in NUMBERS:
+            raise Sought(self.word, parameter.name)
         if kind in NUMBERS:
             number = self._number(text)
             return int(number) if kind is int and number.is_integer() else number
@@ -154,12 +184,13 @@ class Form:
         return options[text]
 
     def _number(self, text: str) -> float:
-        """The number as it is written: float() would also take 1_0 for 10, and digits of other scripts."""
+        """The number, or fraction, as it is written: float() would also take 1_0 for 10, and other digits."""
         try:
             if "_" in text or not text.isascii():
                 raise ValueError
-            return float(text)
-        except ValueError:
+            above, slash, below = text.partition("/")
+            return float(above) / float(below) if slash else float(above)
+        except (ValueError, ZeroDivisionError):
             raise InvalidParameter(self.word, "a number", word=text) from None
 
     def _misformed(self, given: list[str]) -> InvalidParameter:

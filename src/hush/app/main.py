@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import argparse
 import io
+import json
 import os
 import re
 import sys
@@ -23,6 +24,7 @@ not be written (a release is spent then); a budget, or the book of it, does not 
 EXAMPLES = f"""\
 examples:
   hush epsilon --noise 1.0 --rate 0.01 --steps 10000 --delta 1e-5
+  hush epsilon --noise 1.1 --examples 60000 --batch-size 256 --epochs 15 --delta 1e-5
   hush epsilon "gaussian 1.0 | poisson 0.01 | repeat 10000; laplace 2" --delta 1e-5
   hush calibrate --epsilon 2 --delta 1e-5 --rate 0.01 --steps 10000
   hush explain "laplace 1 | repeat 100" --delta 1e-6
@@ -38,6 +40,9 @@ examples:
 
 NEGATIVE = re.compile(r"-(\d+\.?\d*|\.\d+)(e[+-]?\d+)?$|-inf(inity)?$", re.IGNORECASE)
 """Words that are numbers below 0, and no options."""
+
+
+JSON = "--json"
 
 
 class UsageError(Exception):
@@ -69,21 +74,24 @@ def main(argv: Sequence[str] | None = None) -> int:
     os.environ.setdefault("OPENBLAS_NUM_THREADS", "1")
     if isinstance(sys.stdout, io.TextIOWrapper):
         sys.stdout.reconfigure(errors="replace")  # Greek letters on a terminal that has none
+    words = list(sys.argv[1:] if argv is None else argv)
     try:
-        return _run(sys.argv[1:] if argv is None else argv)
+        return _run(words or ["--help"])
     except BrokenPipeError:  # the reader has seen enough
         _give_up_writing()
         return 0
     except SystemExit as leaving:  # --help and --version
         return int(leaving.code or 0)
     except KeyboardInterrupt:
-        return _failed("interrupted: nothing was written", INTERRUPTED)
-    except (UsageError, HushError) as error:
-        return _failed(str(error), _code(error))
+        return _failed("interrupted: nothing was written", INTERRUPTED, words)
+    except UsageError as error:
+        return _failed(str(error), USAGE, words)
+    except HushError as error:
+        return _failed(_said(error, words), _code(error), words, type(error).__name__)
     except OSError as error:  # of the system, about a file that was named on the command line, or about the output
         _give_up_writing()
         where = f": {error.filename}" if error.filename else ""
-        return _failed(f"{error.strerror or type(error).__name__}{where}", UNWRITTEN)
+        return _failed(f"{error.strerror or type(error).__name__}{where}", UNWRITTEN, words)
 
 
 def _code(error: Exception) -> int:
@@ -103,11 +111,32 @@ def _run(argv: Sequence[str]) -> int:
     return REFUTED if isinstance(printed, Refutation) else 0
 
 
-def _failed(message: str, code: int) -> int:
-    """One line about an error, where there is an output for errors."""
+def _said(error: HushError, words: Sequence[str]) -> str:
+    """The message in the words of the shell: options that were typed, and words of an expression."""
+    from hush.app.shell_words import in_the_shell
+
+    typed = {word.partition("=")[0] for word in words if word.startswith("--")}
+    return in_the_shell(str(error), typed, _word)
+
+
+def _word(name: str) -> str:
+    """The word of a class in an expression; its name where it has none."""
+    from hush.mechanisms.description import class_named, word_of
+
+    kind = class_named(name)
+    return word_of(kind) if kind is not None else f"hush.{name}"
+
+
+def _failed(message: str, code: int, words: Sequence[str], kind: str = "") -> int:
+    """One line about an error, or one JSON object, where there is an output for errors."""
+    line = " ".join(message.split())
+    if JSON in words:
+        shown = json.dumps({"error": line, "kind": kind, "code": code} if kind else {"error": line, "code": code})
+    else:
+        shown = f"hush: error: {line}"
     if sys.stderr is not None:
         try:
-            print(f"hush: error: {' '.join(message.split())}", file=sys.stderr, flush=True)
+            print(shown, file=sys.stderr, flush=True)
         except OSError:
             pass
     return code

@@ -2,22 +2,53 @@
 
 from __future__ import annotations
 
-from argparse import ArgumentParser, Namespace
+from argparse import ArgumentParser, ArgumentTypeError, Namespace
 from typing import Any
 
 import hush
 from hush.errors import InvalidParameter
 
 LANGUAGE = """\
-a mechanism is either --noise, --rate and --steps (Gaussian noise on Poisson samples), or an expression:
+a mechanism is either a training run, or an expression:
+  a training run:                         --noise with --rate and --steps, with --examples, --batch-size and --epochs,
+                                          or with --steps-per-epoch and --epochs; --scheme says how batches are drawn
   a release, then what is done to it:     gaussian 1.0 | poisson 0.01 | repeat 10000
   releases on the same data:              laplace 2; gaussian 1.0   or   laplace 2 then gaussian 1.0
   its noise is set for replaced records:  laplace 2 relation=replace
   `hush words` lists every word, and what may follow it
 """
-TRAINING = ("noise", "rate", "steps")
-"""What describes a training run in short."""
 PICTURE = "draw it too: a name that ends in .svg, .png or .html"
+
+SCHEMES = {
+    "poisson": "Poisson",
+    "shuffled-batches": "ShuffledBatches",
+    "allocation": "Allocation",
+    "without-replacement": "WithoutReplacement",
+}
+"""Ways to draw batches, by their words in an expression, and their classes."""
+NUMBERS = ("noise", "rate", "steps", "steps_per_epoch", "examples", "batch_size", "epochs")
+"""What describes a training run."""
+FORMS = (
+    ("rate", "steps"),
+    ("examples", "batch_size", "epochs"),
+    ("examples", "batch_size", "steps"),
+    ("steps_per_epoch", "epochs"),
+)
+"""What a training run is told by, beside its noise."""
+WAYS = "--noise, and --rate with --steps, --examples with --batch-size and --epochs, or --steps-per-epoch with --epochs"
+
+
+def number_or_fraction(text: str) -> float:
+    """A number, also as a fraction of two.
+
+    >>> number_or_fraction("256/60000") == 256 / 60000, number_or_fraction("1e-3")
+    (True, 0.001)
+    """
+    above, slash, below = text.partition("/")
+    try:
+        return float(above) / float(below) if slash else float(above)
+    except (ValueError, ZeroDivisionError):
+        raise ArgumentTypeError(f"invalid float value: {text!r}") from None
 
 
 def add_examples(parser: ArgumentParser, *examples: str, more: str = "") -> None:
@@ -28,19 +59,26 @@ def add_examples(parser: ArgumentParser, *examples: str, more: str = "") -> None
 
 def add_json(parser: ArgumentParser) -> None:
     """--json."""
-    parser.add_argument("--json", action="store_true", help="print one JSON object")
+    parser.add_argument("--json", action="store_true", help="print one JSON object; errors are one too")
 
 
-def add_training(parser: ArgumentParser) -> None:
-    """--noise, --rate and --steps."""
-    parser.add_argument("--noise", type=float, help="noise multiplier of each step")
-    parser.add_argument("--rate", type=float, help="Poisson sampling rate of each step")
-    parser.add_argument("--steps", type=float, help="number of steps")
+def add_training(parser: ArgumentParser, *, schemes: bool = False) -> None:
+    """A training run; where several schemes are compared, --scheme takes a list."""
+    run = parser.add_argument_group("a training run")
+    run.add_argument("--noise", type=float, help="noise multiplier of each step")
+    run.add_argument("--rate", type=number_or_fraction, help="Poisson sampling rate of each step, as 0.01 or 256/60000")
+    run.add_argument("--steps", type=float, help="number of steps in all")
+    run.add_argument("--steps-per-epoch", type=float, help="each step uses one of so many parts of the records")
+    run.add_argument("--examples", type=float, help="number of examples")
+    run.add_argument("--batch-size", type=float, help="examples per step, on average")
+    run.add_argument("--epochs", type=float, help="passes over the examples")
+    how = {"nargs": "+"} if schemes else {}
+    run.add_argument("--scheme", choices=tuple(SCHEMES), help="how batches are drawn (poisson)", **how)
 
 
 def add_mechanism(parser: ArgumentParser) -> None:
-    """An expression, or --noise, --rate and --steps instead."""
-    parser.add_argument("expression", nargs="?", help="the mechanism, unless --noise, --rate and --steps are given")
+    """An expression, or a training run instead."""
+    parser.add_argument("expression", nargs="?", help="the mechanism, unless a training run is given")
     add_training(parser)
     add_json(parser)
 
@@ -53,17 +91,25 @@ def add_question(parser: ArgumentParser, given: str, *examples: str) -> None:
     add_examples(parser, *examples, more=LANGUAGE)
 
 
+def option(name: str) -> str:
+    """How an option is typed."""
+    return f"--{name.replace('_', '-')}"
+
+
+def given_numbers(arguments: Namespace) -> dict[str, Any]:
+    """What was said of a training run."""
+    return {name: value for name in NUMBERS if (value := getattr(arguments, name)) is not None}
+
+
 def mechanism_of(arguments: Namespace) -> hush.Mechanism:
-    """The mechanism of an expression, or of --noise, --rate and --steps."""
-    given = {name: value for name in TRAINING if (value := getattr(arguments, name)) is not None}
-    if arguments.expression is not None:
-        if given:
-            raise InvalidParameter("hush", "either an expression or --noise, --rate and --steps", both=list(given))
-        return expressed(arguments.expression)
-    missing = [f"--{name}" for name in TRAINING if name not in given]
-    if missing:
-        raise InvalidParameter("hush", "an expression, or all of --noise, --rate and --steps", missing=missing)
-    return training(**given)
+    """The mechanism of an expression, or of a training run."""
+    given = given_numbers(arguments)
+    said = [*given, *(["scheme"] if arguments.scheme else [])]
+    if arguments.expression is None:
+        return training(given, arguments.scheme)
+    if said:
+        raise InvalidParameter("hush", "either an expression or a training run", both=list(map(option, said)))
+    return expressed(arguments.expression)
 
 
 def expressed(expression: str) -> hush.Mechanism:
@@ -73,6 +119,48 @@ def expressed(expression: str) -> hush.Mechanism:
     return parse(expression)
 
 
-def training(noise: float, rate: float, steps: Any) -> hush.Mechanism:
-    """Gaussian noise on Poisson samples; `steps` is what was typed, and checked where it is used."""
-    return hush.Gaussian(noise).on(hush.Poisson(rate=rate)).repeat(steps)
+def training(given: dict[str, Any], scheme: str | None) -> hush.Mechanism:
+    """The mechanism of a training run; numbers are as they were typed, and checked where they are used."""
+    form = form_of(given)
+    noise = hush.Gaussian(given["noise"])
+    if "steps" in form:
+        if scheme not in (None, "poisson"):
+            raise InvalidParameter("hush", "--epochs with such batches: they are drawn for whole epochs", scheme=scheme)
+        rate = given["rate"] if "rate" in form else _share(given["batch_size"], given["examples"])
+        return noise.on(hush.Poisson(rate=rate)).repeat(given["steps"])
+    from hush.questions.planning.train_plan import training_run
+
+    return training_run(noise_multiplier=noise.noise_multiplier, **sizes(given, scheme))
+
+
+def _share(batch_size: float, examples: float) -> float:
+    if not 0 < batch_size <= examples:
+        raise InvalidParameter("hush", "0 < --batch-size <= --examples", batch_size=batch_size, examples=examples)
+    return batch_size / examples
+
+
+def sizes(given: dict[str, Any], scheme: str | None) -> dict[str, Any]:
+    """Examples, batch size, epochs and the scheme of a run that is told by its epochs."""
+    kind = getattr(hush, SCHEMES[scheme or "poisson"])
+    if "examples" in given:
+        parts = {"examples": given["examples"], "batch_size": given["batch_size"]}
+    elif scheme == "without-replacement":
+        raise InvalidParameter("hush", "--examples and --batch-size with batches of a fixed size", scheme=scheme)
+    else:  # all that counts is how many parts the records are in
+        parts = {"examples": given["steps_per_epoch"], "batch_size": 1}
+    return {**parts, "epochs": given["epochs"], "scheme": kind}
+
+
+def form_of(given: dict[str, Any]) -> tuple[str, ...]:
+    """The way in which a training run was told; an error that says what is missing, or too much."""
+    said = set(given) - {"noise"}
+    for form in FORMS:
+        if said == set(form) and "noise" in given:
+            return form
+    nearest = max(FORMS, key=lambda form: (len(said & set(form)), -len(form)))
+    missing = [option(name) for name in ("noise", *nearest) if name not in given]
+    surplus = [option(name) for name in NUMBERS if name in said - set(nearest)]
+    if not given:
+        raise InvalidParameter("hush", f"an expression, or a training run: {WAYS}", missing=missing)
+    told = {"missing": missing} if missing else {}
+    raise InvalidParameter("hush", f"a training run: {WAYS}", **told, **({"too_many": surplus} if surplus else {}))

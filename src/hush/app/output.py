@@ -6,7 +6,7 @@ import json
 import math
 import sys
 from argparse import Namespace
-from collections.abc import Iterable, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -45,7 +45,7 @@ def _headline(bound: hush.Bound) -> str:
     """The number to report: the end of the interval that is safe to claim, rounded to the safe side."""
     narrow = bound.width <= 1e-5
     digits = 7 if narrow else 4
-    if bound.quantity == "false negative rate":
+    if bound.safe < bound.upper:
         return f"{'=' if narrow else '>='} {rounded_down(bound.lower, digits)}"
     return f"{'=' if narrow else '<='} {rounded_up(bound.upper, digits)}"
 
@@ -93,8 +93,17 @@ def _plain(value: object) -> object:
 
 def saved(picture: Picture, path: str | Path) -> None:
     """Write a picture; a file that cannot be written is a named error."""
+    _kept(lambda: picture.save(path), path)
+
+
+def written(path: str, text: str) -> None:
+    """Write a text, likewise."""
+    _kept(lambda: Path(path).write_text(text, encoding="utf-8"), path)
+
+
+def _kept(write: Callable[[], object], path: str | Path) -> None:
     try:
-        picture.save(path)
+        write()
     except OSError as reason:
         raise InvalidParameter("hush", "a file that can be written", out=str(path), reason=reason.strerror) from reason
 

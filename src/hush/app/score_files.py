@@ -1,11 +1,11 @@
-"""Files of scores for an audit: CSV, npz or parquet, with a column `score` and a column `member`."""
+"""Files of scores for an audit: CSV, npz or parquet, with a column of scores and one that says who was a member."""
 
 from __future__ import annotations
 
 import csv
-import math
 import zipfile
 import zlib
+from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
@@ -16,12 +16,55 @@ from hush.arrays import Array
 from hush.errors import InvalidParameter
 from hush.releases.tables.columns import as_number
 
-COLUMNS = ("score", "member")
 LARGEST = 1 << 30
 """Bytes of a file of scores: more is refused."""
+MEMBERS = frozenset({"1", "1.0", "true", "yes", "train", "training", "member", "in"})
+OTHERS = frozenset({"0", "0.0", "false", "no", "test", "holdout", "validation", "non-member", "nonmember", "out"})
+"""Words for records that were trained on, and for the others."""
 
 
-def read_scores(name: str) -> tuple[Array, Array]:
+@dataclass(frozen=True)
+class ScoreColumns:
+    """Where a file has the scores and the members, and which word makes a member where the usual ones do not."""
+
+    score: str = "score"
+    member: str = "member"
+    value: str | None = None
+    lower: bool = False
+    """Whether smaller scores mean members, as losses do: they are turned round."""
+
+    @property
+    def names(self) -> tuple[str, str]:
+        """Both columns."""
+        return self.score, self.member
+
+    def numbers(self, column: Any) -> Array:
+        """The scores; a text that is no number is refused."""
+        found = np.asarray(column)
+        if found.dtype.kind in "OUS":
+            found = np.array([as_number(str(cell)) for cell in found.tolist()])
+        wrong = found.dtype.kind not in "biuf" or (found.dtype.kind == "f" and np.isnan(found).any())
+        if wrong:  # which line it is would point at a record
+            raise InvalidParameter("hush audit", f"numbers in column {self.score} (no NaN)", column=self.score)
+        return -found.astype(float) if self.lower else found
+
+    def members(self, column: Any) -> Array:
+        """1 for members, 0 for others; no other word is allowed, and none is told."""
+        found = np.asarray(column)
+        if self.value is None and found.dtype.kind in "biuf":
+            return found
+        words = np.char.lower(np.char.strip(found.astype(str)))
+        if (words == "").any():
+            raise InvalidParameter("hush audit", f"a word in every row of column {self.member}", column=self.member)
+        yes = np.isin(words, list(MEMBERS)) if self.value is None else words == self.value.strip().lower()
+        if self.value is None and not np.isin(words[~yes], list(OTHERS)).all():
+            rule = f"in column {self.member} words for members ({', '.join(sorted(MEMBERS))}) and for others "
+            rule += f"({', '.join(sorted(OTHERS))}), or --member-value"
+            raise InvalidParameter("hush audit", rule, column=self.member)
+        return yes.astype(float)
+
+
+def read_scores(name: str, columns: ScoreColumns) -> tuple[Array, Array]:
     """The two columns of a file of scores, by the ending of its name."""
     path = Path(name)
     readers = {".csv": _csv, ".npz": _npz, ".parquet": _parquet}
@@ -31,47 +74,43 @@ def read_scores(name: str) -> tuple[Array, Array]:
     try:
         if path.stat().st_size > LARGEST:
             raise InvalidParameter("hush audit", "a file of at most a gigabyte", file=name)
-        found = reader(path)
+        found = reader(path, columns.names)
     except (OSError, EOFError, UnicodeDecodeError, csv.Error) as reason:
         raise InvalidParameter(
             "hush audit", "a file that can be read", file=name, reason=type(reason).__name__
         ) from reason
-    missing = [column for column in COLUMNS if column not in found]
+    missing = [column for column in columns.names if column not in found]
     if missing:
-        raise InvalidParameter("hush audit", f"columns {' and '.join(COLUMNS)}", missing=missing)
-    return np.asarray(found["score"]), np.asarray(found["member"])
+        rule = f"columns {' and '.join(columns.names)} (--score-column and --member-column name others)"
+        raise InvalidParameter("hush audit", rule, missing=missing)
+    return columns.numbers(found[columns.score]), columns.members(found[columns.member])
 
 
-def _csv(path: Path) -> dict[str, Any]:
+def _csv(path: Path, names: tuple[str, ...]) -> dict[str, Any]:
     with path.open(newline="", encoding="utf-8-sig") as file:  # spreadsheets put a mark first
         rows = csv.DictReader(file)
-        columns: dict[str, list[float]] = {name: [] for name in COLUMNS if name in (rows.fieldnames or ())}
+        columns: dict[str, list[str]] = {name: [] for name in names if name in (rows.fieldnames or ())}
         for row in rows:
             for name, column in columns.items():
-                column.append(as_number(row[name]))
-    for name, column in columns.items():
-        if any(map(math.isnan, column)):  # which line it is would point at a record
-            raise InvalidParameter("hush audit", f"numbers in column {name} (no NaN)", column=name)
+                column.append(row[name] or "")
     return columns
 
 
-def _npz(path: Path) -> dict[str, Any]:
+def _npz(path: Path, names: tuple[str, ...]) -> dict[str, Any]:
     try:
         with path.open("rb") as opened:
             file = np.load(opened, allow_pickle=False)
             if not isinstance(file, np.lib.npyio.NpzFile):  # a single array under a wrong name
                 raise InvalidParameter("hush audit", "an npz file of plain arrays", file=str(path))
-            return {name: file[name] for name in COLUMNS if name in file}
+            return {name: file[name] for name in names if name in file}
     except (ValueError, zipfile.BadZipFile, zlib.error) as reason:
         raise InvalidParameter("hush audit", "an npz file of plain arrays", file=str(path)) from reason
 
 
-def _parquet(path: Path) -> dict[str, Any]:
+def _parquet(path: Path, names: tuple[str, ...]) -> dict[str, Any]:
     try:
         table = releases.table(path)
     except InvalidParameter:
         raise InvalidParameter("hush audit", "a parquet file that is whole", file=str(path)) from None
-    found = {name: table.of(name) for name in COLUMNS if name in table.reader.names}
-    for column in found.values():
-        column.require_numbers("hush audit")
-    return {name: column.array(numbers=True) for name, column in found.items()}
+    found = {name: table.of(name) for name in names if name in table.reader.names}
+    return {name: column.array(numbers=column.reader.kind(name) != "text") for name, column in found.items()}

@@ -1,5 +1,6 @@
 """Evidence against a claim: what an attacker certainly gains, with the confidence stated."""
 
+from hush.auditing.audit_page import audit_page
 from hush.auditing.best_attacker import Attacker
 from hush.auditing.canaries.one_run import one_run
 from hush.auditing.claims import Claim
@@ -17,6 +18,7 @@ __all__ = [
     "Estimate",
     "MembershipReport",
     "NullCheck",
+    "audit_page",
     "distinguish",
     "from_gradients",
     "from_sums",

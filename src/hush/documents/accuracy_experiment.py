@@ -43,6 +43,11 @@ class Population:
     model: Any
     bounds: tuple[float, float]
 
+    @property
+    def title(self) -> str:
+        """What tells its figures apart."""
+        return {"overlapping": "overlapping halves", "apart": "with a hole"}.get(self.name, self.name)
+
 
 POPULATIONS = (
     Population(

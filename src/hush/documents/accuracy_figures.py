@@ -72,7 +72,7 @@ class Accuracy:
             for mechanism, stroke in (("mean, closed form", Stroke.SOLID), ("mean, simulated", Stroke.DOTTED)):
                 x, y = _points(self.means, mechanism, epsilon, "error")
                 label = f"ε = {epsilon:g}" + (", simulated" if stroke is Stroke.DOTTED else "")
-                lines.append(ChartLine(label, x, y, stroke=stroke))
+                lines.append(ChartLine(label, x, y, stroke=stroke, measured=True))
         y_axis = Axis("mean squared error", log=True)
         said = self._setting(POPULATIONS[0], "Laplace noise, δ = 0")
         return Chart("A mean gains nothing from a sample", said, RATE, y_axis, tuple(lines))
@@ -80,11 +80,12 @@ class Accuracy:
     def _median_chart(self, population: Population, mechanism: str) -> Chart:
         cells, lines = self.median(population), []
         for epsilon in self.experiment.epsilons:
-            lines.append(ChartLine(f"ε = {epsilon:g}", *_points(cells, mechanism, epsilon, "error")))
+            x, y = _points(cells, mechanism, epsilon, "error")
+            lines.append(ChartLine(f"ε = {epsilon:g}", x, y, measured=True))
         for epsilon in self.experiment.epsilons if mechanism == TEXTBOOK else ():
             x, y = _points(cells, mechanism, epsilon, "clamped")
-            lines.append(ChartLine(f"ε = {epsilon:g}, clamped", x, y, stroke=Stroke.DOTTED))
-        title = f"Median by {mechanism}"
+            lines.append(ChartLine(f"ε = {epsilon:g}, clamped", x, y, stroke=Stroke.DOTTED, measured=True))
+        title = f"Median by {mechanism}, {population.title}"
         said = self._setting(population, "δ = 0") if mechanism == EXPONENTIAL else self._setting(population)
         return Chart(title, said, RATE, Axis("mean squared error", log=True), tuple(lines))
 
@@ -93,11 +94,12 @@ class Accuracy:
         for epsilon in self.experiment.epsilons:
             cells = _of(self.median(population), TEXTBOOK, epsilon)
             x, y = tuple(cell.rate for cell in cells), tuple(cell.ratio[0] for cell in cells if cell.ratio)
-            lines.append(ChartLine(f"ε = {epsilon:g}", x, y))
+            lines.append(ChartLine(f"ε = {epsilon:g}", x, y, measured=True))
         lines.append(ChartLine("no change", (min(self.experiment.rates), 1.0), (1.0, 1.0), stroke=Stroke.DOTTED))
         said = self._setting(population, f"mean over the samples, textbook β, δ = {DELTA:g}")
         y_axis = Axis("smooth sensitivity, sample / population", log=True)
-        return Chart("Is the sensitivity smaller in a sample?", said, RATE, y_axis, tuple(lines))
+        title = f"Is the sensitivity smaller in a sample? {population.title}"
+        return Chart(title, said, RATE, y_axis, tuple(lines))
 
     def _best_rates(self, population: Population) -> Chart:
         """The open question of the paper, answered by the planner: averages over populations, errors clamped."""
@@ -113,12 +115,15 @@ class Accuracy:
             for epsilon in self.curve_epsilons
         ]
         lines = []
-        for mechanism, stroke in ((TEXTBOOK, Stroke.SOLID), (CALIBRATED, Stroke.DASHED), (EXPONENTIAL, Stroke.HEAVY)):
+        for mechanism, stroke in ((TEXTBOOK, Stroke.SOLID), (CALIBRATED, Stroke.DASHED), (EXPONENTIAL, Stroke.DOTTED)):
             best = tuple(found.best_of(mechanism).rate for found in plans)
-            lines.append(ChartLine(mechanism, self.curve_epsilons, best, stroke=stroke))
-        said = f"{population.words}; N = {self.experiment.size}, δ = {DELTA:g}; expected error of the clamped release"
+            lines.append(ChartLine(mechanism, self.curve_epsilons, best, stroke=stroke, measured=True))
+        said = (
+            f"{population.words}; N = {self.experiment.size}, δ = {DELTA:g}; expected error of the clamped release; "
+            f"rates below {min(self.curve_rates):g} are not tried: a line at the bottom may go on below"
+        )
         x, y = Axis("ε, nats", log=True), Axis("best sampling rate (1: do not sample)", log=True, domain=(0.01, 1.2))
-        return Chart("The best sampling rate", said, x, y, tuple(lines))
+        return Chart(f"The best sampling rate, {population.title}", said, x, y, tuple(lines))
 
     def tables(self) -> dict[str, str]:
         """accuracy.md and accuracy.csv: every number of the experiment."""

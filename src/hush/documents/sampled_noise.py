@@ -27,7 +27,7 @@ from hush.mechanisms.leaves.gaussian import Gaussian
 from hush.mechanisms.leaves.laplace import Laplace
 from hush.mechanisms.mechanism import Mechanism
 from hush.mechanisms.schemes.poisson import Poisson
-from hush.questions.charts.drawing import Axis, Chart, ChartLine, Stroke
+from hush.questions.charts.drawing import Axis, Chart, ChartLine, Idea, Stroke
 from hush.questions.compositions import SHARES
 
 RATE, DELTA = 0.001, 1e-8
@@ -52,6 +52,19 @@ ADVANCED = "advanced composition after the sampling lemma"
 RENYI = "Rényi: Poisson sampling, add or remove one (Zhu, Wang 2019)"
 PROVEN = "Rényi: any mechanism with this curve, Poisson, add or remove one (hush)"
 
+IDEAS = {
+    EXACT: Idea.EXACT,
+    UPPER: Idea.GENERAL,
+    TIGHT: Idea.IMPROVED,
+    LOWER: Idea.LOWER,
+    ZCDP: Idea.ZCDP,
+    TCDP: Idea.TCDP,
+    FIT: Idea.TCDP,
+    ADVANCED: Idea.ADVANCED,
+    RENYI: Idea.RENYI,
+}
+"""The colour of each line, the same as in other figures."""
+
 
 def _setting(mechanism: Mechanism) -> str:
     return f"{mechanism}, γ = {RATE:g}; without replacement, replace one record, unless a line says otherwise"
@@ -71,14 +84,19 @@ def renyi_curves(mechanism: Gaussian | Laplace, orders: tuple[float, ...] = ORDE
         _line(ZCDP, RenyiCurve.linear(plain.to_zcdp()), orders, Stroke.DOTTED),
         *_truncated(plain, upper, orders),
     ]
-    ends = (0.5 * min(lines[0].y), 20 * max(*lines[1].y, plain.to_zcdp()))
-    x, y = Axis("order α", log=True), Axis("Rényi divergence ε(α), nats", log=True, domain=ends)
+    x, y = Axis("order α", log=True), Axis("Rényi divergence ε(α), nats", log=True, domain=_framed(lines))
     title = f"Rényi curve of {type(mechanism).__name__} noise on a sample"
     return Chart(title, _setting(mechanism), x, y, tuple(lines))
 
 
 def _line(label: str, curve: RenyiCurve, orders: Sequence[float], stroke: Stroke = Stroke.SOLID) -> ChartLine:
-    return ChartLine(label, tuple(orders), tuple(curve(orders).tolist()), stroke=stroke)
+    return ChartLine(label, tuple(orders), tuple(curve(orders).tolist()), stroke=stroke, idea=IDEAS[label])
+
+
+def _framed(lines: Sequence[ChartLine]) -> tuple[float, float]:
+    """From below the lowest point to above the highest: no line leaves the frame."""
+    values = [y for line in lines for y in (*line.y, *line.other) if 0 < y < math.inf]
+    return 0.7 * min(values), 1.4 * max(values)
 
 
 def either_way(plain: RenyiCurve) -> RenyiCurve:
@@ -97,7 +115,8 @@ def _truncated(plain: RenyiCurve, upper: RenyiCurve, orders: Sequence[float]) ->
     """tCDP of the sample: the best straight fit, and by its own theorem where that applies."""
 
     def below(label: str, rho: float, omega: float) -> ChartLine:
-        return _line(label, RenyiCurve.linear(rho), [x for x in orders if x < omega], Stroke.DOTTED)
+        stroke = Stroke.DASHED if label == FIT else Stroke.DOTTED
+        return _line(label, RenyiCurve.linear(rho), [x for x in orders if x < omega], stroke)
 
     lines = [below(FIT, upper.to_tcdp(omega=OMEGA), OMEGA)]
     rho = plain.to_zcdp()
@@ -117,14 +136,15 @@ def overall(mechanism: Gaussian | Laplace, steps: tuple[int, ...] = STEPS) -> Ch
         PROVEN: either_way(plain),
     }
     straight = RenyiCurve.linear(plain.to_zcdp())
+    ends = tuple(b.upper for b in bounds), tuple(b.lower for b in bounds)
+    unsampled = tuple((k * straight).epsilon(delta=DELTA) for k in steps)
     lines = [
-        ChartLine(EXACT, steps, tuple(b.upper for b in bounds), tuple(b.lower for b in bounds), Stroke.HEAVY),
-        ChartLine(ADVANCED, steps, tuple(sampled_advanced(mechanism, k) for k in steps)),
+        ChartLine(EXACT, steps, *ends, Stroke.HEAVY, IDEAS[EXACT]),
+        ChartLine(ADVANCED, steps, tuple(sampled_advanced(mechanism, k) for k in steps), idea=IDEAS[ADVANCED]),
         *(_converted(label, curve, steps) for label, curve in curves.items()),
-        ChartLine(ZCDP, steps, tuple((k * straight).epsilon(delta=DELTA) for k in steps), stroke=Stroke.DOTTED),
+        ChartLine(ZCDP, steps, unsampled, stroke=Stroke.DOTTED, idea=IDEAS[ZCDP]),
     ]
-    ends = (0.7 * min(lines[0].y), 30 * max(lines[2].y))
-    x, y = Axis("steps k", log=True), Axis(f"ε at δ = {DELTA:g}, nats", log=True, domain=ends)
+    x, y = Axis("steps k", log=True), Axis(f"ε at δ = {DELTA:g}, nats", log=True, domain=_framed(lines))
     title = f"Overall (ε, δ) of {type(mechanism).__name__} noise on a sample, composed"
     return Chart(title, _setting(mechanism), x, y, tuple(lines))
 
@@ -133,7 +153,8 @@ def _converted(label: str, curve: RenyiCurve, steps: tuple[int, ...]) -> ChartLi
     """epsilon of so many times the curve, at the best of many orders."""
     values, top = curve(CONVERTED), curve(math.inf)
     found = [min(k * top, float(np.min(renyi_to_epsilon(CONVERTED, k * values, math.log(DELTA))))) for k in steps]
-    return ChartLine(label, steps, tuple(found), stroke=Stroke.SOLID if label == UPPER else Stroke.DASHED)
+    stroke = Stroke.SOLID if label == UPPER else Stroke.DASHED
+    return ChartLine(label, steps, tuple(found), stroke=stroke, idea=IDEAS[label])
 
 
 def sampled_advanced(mechanism: Mechanism, times: int) -> float:

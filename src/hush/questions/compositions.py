@@ -16,13 +16,14 @@ from hush.errors import InvalidParameter, NotCovered
 from hush.markup import table_html
 from hush.mechanisms.combinators.one_after_another import Sequence
 from hush.mechanisms.leaves.stated import ApproxDP
+from hush.mechanisms.leaves.stated_curves import TCDP
 from hush.mechanisms.mechanism import Mechanism, require
 from hush.numerics.decimals import rounded_down, rounded_up
 from hush.numerics.work import asked, part
-from hush.questions.charts.drawing import Axis, Chart, ChartLine, Stroke
+from hush.questions.charts.drawing import Axis, Chart, ChartLine, Idea, Stroke
 from hush.questions.text_table import aligned
 
-METHODS = ("basic", "advanced", "optimal homogeneous", "optimal heterogeneous", "zCDP", "Rényi", "exact")
+METHODS = ("basic", "advanced", "optimal homogeneous", "optimal heterogeneous", "zCDP", "tCDP", "Rényi", "exact")
 """From the loosest to the exact answer."""
 
 WHY = {
@@ -31,10 +32,20 @@ WHY = {
     "optimal homogeneous": "Kairouz, Oh, Viswanath 2015, Thm 3.3: the best from one (epsilon, delta) for all steps",
     "optimal heterogeneous": "the best from one (epsilon, delta) for each kind (Murtagh, Vadhan 2016), by pairs",
     "zCDP": "the least line above the Rényi curve: Bun, Steinke 2016; its bound at the best order",
+    "tCDP": "the same line below an order omega only: Bun, Dwork, Rothblum, Steinke 2018; the best of some omegas",
     "Rényi": "curves add (Mironov 2017), converted at the best order: Canonne, Kamath, Steinke 2020",
     "exact": "the product of the dominating pairs, certified from both sides",
 }
 """Which theorem each method is."""
+
+IDEAS = dict(
+    zip(
+        METHODS,
+        (Idea.GENERAL, Idea.ADVANCED, Idea.IMPROVED, Idea.REFINED, Idea.ZCDP, Idea.TCDP, Idea.RENYI, Idea.EXACT),
+        strict=True,
+    )
+)
+"""The colour of each method."""
 
 SHARES = (0.0, 0.001, 0.01, 0.1, 0.25, 0.5, 0.75, 0.9, 0.99, 0.999)
 """Parts of delta that the steps may use, the theorem keeping the rest: each is valid, the best one is taken."""
@@ -42,8 +53,11 @@ SHARES = (0.0, 0.001, 0.01, 0.1, 0.25, 0.5, 0.75, 0.9, 0.99, 0.999)
 TOLERANCE, COARSE = 1e-6, 1e-4
 """Relative widths: of the answers, and where only an upper bound is read off."""
 
-EACH = 0.15
+EACH = 0.13
 """Share of the work that is left for each theorem before the exact answer, which gets the rest: about half."""
+
+PAST, HIGHEST = (1.001, 1.25, 2.0, 8.0), 1e6
+"""Where tCDP ends, in best orders of the Rényi curve; and the highest order that counts as best."""
 
 LARGEST = 300.0
 """Past this epsilon of a step, theorems about (epsilon, delta) say nothing."""
@@ -115,12 +129,14 @@ class Compositions:
     def chart(self) -> Chart:
         """epsilon against the number of repetitions, a line for each method and a band for the exact answer."""
         strokes = {"exact": Stroke.HEAVY, "Rényi": Stroke.DASHED, "optimal heterogeneous": Stroke.DASHED}
+        strokes |= {"zCDP": Stroke.DOTTED, "tCDP": Stroke.DOTTED}
         lines: list[ChartLine] = []
         for method in sorted(self.methods, key=lambda method: method != "exact"):  # the wide line lies below
             rows = [row for row in self.rows if row.method == method]
             x, y = tuple(float(row.times) for row in rows), tuple(row.upper for row in rows)
             other = tuple(row.lower for row in rows) if any(row.lower for row in rows) else ()
-            lines.append(ChartLine(method, x, y, other, strokes.get(method, Stroke.SOLID)))
+            stroke = strokes.get(method, Stroke.SOLID)
+            lines.append(ChartLine(method, x, y, other, stroke, IDEAS[method], measured=True))
         said = f"{self.mechanism}; {self.mechanism.compared}"
         x, y = Axis("repetitions", log=True), Axis(f"ε at δ = {self.delta:g}, nats", log=True)
         return Chart("What each composition theorem says", said, x, y, tuple(lines))
@@ -135,9 +151,9 @@ def compositions(mechanism: Mechanism, *, times: Iterable[int], delta: float) ->
     >>> import hush
     >>> print(compositions(hush.Laplace(10.0), times=[1, 100], delta=1e-6))
     epsilon at delta 1e-06: Laplace noise of scale 10
-    times     basic  advanced  optimal homogeneous     zCDP     Rényi     exact
-        1  0.099998   0.53617             0.099999  0.42246  0.099999  0.099998
-      100        10    6.3083               4.7746   5.1249    4.9842    4.6927
+    times     basic  advanced  optimal homogeneous     zCDP     tCDP     Rényi     exact
+        1  0.099998   0.53617             0.099999  0.42246  0.42246  0.099999  0.099998
+      100        10    6.3083               4.7746   5.1249   5.1249    4.9842    4.6927
     """
     require("compositions", mechanism)
     delta = number("compositions", "0 < delta < 1", 0.0, 1.0, low_open=True, high_open=True, delta=delta)
@@ -174,6 +190,7 @@ def _ways(whole: Mechanism, delta: float) -> Iterable[tuple[str, Callable[[], tu
     if len(kinds) > 1:
         yield "optimal heterogeneous", lambda: (0.0, _heterogeneous(kinds, delta, same()[1]))
     yield "zCDP", lambda: (0.0, _zcdp(whole, delta))
+    yield "tCDP", lambda: (0.0, _tcdp(whole, delta))
     yield "Rényi", lambda: (0.0, _renyi(whole, delta))
     yield "exact", lambda: _exact(whole, delta)
 
@@ -243,6 +260,21 @@ def _zcdp(whole: Mechanism, delta: float) -> float:
     if rho == math.inf:
         raise NotCovered("no line is above the Rényi curve")
     return RenyiCurve.linear(rho).epsilon(delta=delta)
+
+
+def _tcdp(whole: Mechanism, delta: float) -> float:
+    """Each omega is valid: some past the best order of the curve are tried, and all orders (which is zCDP)."""
+    curve = whole.renyi_curve()
+    best = min(curve.best_order(delta=delta), HIGHEST)
+    lines = {omega: curve.to_tcdp(omega=omega) for omega in (*(best * times for times in PAST), math.inf)}
+    found = [_straight(rho, omega).epsilon(delta=delta) for omega, rho in lines.items() if rho < math.inf]
+    if not found:
+        raise NotCovered("no line is above the Rényi curve, below any of some orders")
+    return min(found)
+
+
+def _straight(rho: float, omega: float) -> RenyiCurve:
+    return TCDP(rho, omega).curve_at(1) if 0 < rho and omega < math.inf else RenyiCurve.linear(rho)
 
 
 def _renyi(whole: Mechanism, delta: float) -> float:

@@ -6,7 +6,7 @@ COMMANDS = {
     "tradeoff": "what the best attacker misses at a false positive rate",
     "explain": "theorems, papers, assumptions, and what every method says",
     "statement": "the guarantee in plain words",
-    "calibrate": "the noise, rate or steps that just meet a target",
+    "calibrate": "the noise, rate, steps or any other number that just meets a target",
     "compare": "one training run under every way to draw its batches: Poisson, fixed size, allocation, shuffled",
     "compose": "what every composition theorem says, side by side",
     "iterate": "the last iterate of noisy gradient descent, against releasing all iterates",
@@ -18,5 +18,6 @@ COMMANDS = {
     "chart": "a picture of one or more mechanisms",
     "figures": "the pictures of the documentation",
     "words": "every word that an expression may have",
+    "completion": "a script that lets your shell complete commands and options",
 }
 """Every command, and what it gives in one line."""

@@ -2,22 +2,26 @@
 
 from __future__ import annotations
 
+import hashlib
 import json
 from argparse import ArgumentParser, Namespace
 from importlib.util import find_spec
+from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from hush.app import output, progress
-from hush.app.options import PICTURE, add_examples, add_json, expressed
+from hush.app.options import add_examples, add_json, expressed
 from hush.app.output import Refutation
 
 if TYPE_CHECKING:
-    from hush.auditing import AuditReport
+    from hush.auditing import AuditReport, MembershipReport
 
 ABOUT = """\
-scores FILE has a column `score` (larger: more likely a member) and a column `member` (1 or 0), as CSV, npz or parquet:
-one row per canary of one training run, each put in by a fair coin of its own; with --runs one row per independent run,
-its label saying which of two neighbouring inputs it had. Without --claim the membership attack alone is described.
+scores FILE has a column of scores and a column that says who was a member (1 or 0, true or false, train or test), as
+CSV, npz or parquet. Larger scores mean members; where the name of the column ends in `loss`, smaller ones do.
+It has one row per canary of one training run, each put in by a fair coin of its own; with --runs one row per
+independent run, its label saying which of two neighbouring inputs it had. Without --claim the membership attack alone
+is described.
 
 exit codes: 0 every claim survives, 4 one is refuted (2 bad input, 3 no theorem covers the claim)
 """
@@ -27,12 +31,16 @@ def add(parser: ArgumentParser) -> None:
     """The options."""
     kinds = parser.add_subparsers(dest="audit", metavar="WHAT", required=True)
     scores = kinds.add_parser("scores", help="audit scores and labels from a file")
-    scores.add_argument("file", help="CSV, npz or parquet with columns score and member")
+    scores.add_argument("file", help="CSV, npz or parquet")
+    scores.add_argument("--score-column", default="score", metavar="NAME", help="the column of scores (score)")
+    scores.add_argument("--member-column", default="member", metavar="NAME", help="who was a member (member)")
+    scores.add_argument("--member-value", metavar="WORD", help="the word for members, where it is not a usual one")
+    scores.add_argument("--members", choices=("higher", "lower"), help="members have higher or lower scores (higher)")
     scores.add_argument("--claim", help="the mechanism that is claimed, as an expression")
     scores.add_argument("--delta", type=float, help="the delta at which epsilon is bounded, where the claim has none")
     scores.add_argument("--runs", action="store_true", help="each row is an independent run, not a canary of one run")
     scores.add_argument("--confidence", type=float, default=0.95)
-    scores.add_argument("--out", help=PICTURE)
+    scores.add_argument("--out", help="a report to hand in (.html), or the picture alone (.svg, .png)")
     every = kinds.add_parser("self", help="audit every mechanism and release of hush, and a training")
     every.add_argument("--effort", type=float, default=1.0, help="multiplies the samples of each audit (1)")
     shown = kinds.add_parser("demo", help="reconstruction and linkage attacks, with and without protection")
@@ -43,6 +51,7 @@ def add(parser: ArgumentParser) -> None:
         'hush audit scores canaries.csv --claim "gdp 2"',
         'hush audit scores canaries.npz --claim "gaussian 1.0 | poisson 0.01 | repeat 1000" --delta 1e-5',
         'hush audit scores runs.csv --claim "pure 1" --runs',
+        "hush audit scores losses.csv --score-column loss --member-column split --out report.html",
         "hush audit self",
         "hush audit demo",
         more=ABOUT,
@@ -55,27 +64,49 @@ def run(arguments: Namespace) -> str:
 
 
 def _scores(arguments: Namespace) -> str:
-    from hush.app.score_files import read_scores
+    from hush.app.score_files import ScoreColumns, read_scores
     from hush.auditing import distinguish, membership, one_run
 
-    scores, members = read_scores(arguments.file)
+    lower = _lower(arguments)
+    columns = ScoreColumns(arguments.score_column, arguments.member_column, arguments.member_value, lower)
+    scores, members = read_scores(arguments.file, columns)
     options: dict[str, Any] = {"confidence": arguments.confidence}
-    found = membership(scores, members, **options)
+    attack = f"{'smaller' if lower else 'larger'} {arguments.score_column} means member"
+    found = membership(scores, members, attack=attack, **options)
     if arguments.claim is None:
-        if arguments.out:
-            output.saved(found.chart(), arguments.out)
+        _written(arguments, None, found)
         return found.to_json() if arguments.json else str(found)
     options |= {"claim": expressed(arguments.claim), "delta": arguments.delta}
     if arguments.runs:
         report = distinguish(scores[members == 1], scores[members != 1], **options)
     else:
         report = one_run(scores, members, **options)
-    if arguments.out:
-        output.saved(report.chart(), arguments.out)
+    _written(arguments, report, found)
     said = f"{report}\n\n{found}"
     if arguments.json:
         said = json.dumps({"audit": json.loads(report.to_json()), "membership": json.loads(found.to_json())})
     return said if report.survives else Refutation(said)
+
+
+def _lower(arguments: Namespace) -> bool:
+    """Whether smaller scores mean members: said, or by the name of the column."""
+    if arguments.members is not None:
+        return arguments.members == "lower"
+    return arguments.score_column.lower().endswith("loss")
+
+
+def _written(arguments: Namespace, report: AuditReport | None, found: MembershipReport) -> None:
+    """The file that was asked for: a report to hand in, or a picture."""
+    if arguments.out is None:
+        return
+    if not arguments.out.lower().endswith(".html"):
+        output.saved((report or found).chart(), arguments.out)
+        return
+    from hush.auditing.audit_page import audit_page
+
+    path = Path(arguments.file)
+    source = f"{path.name}, SHA-256 {hashlib.sha256(path.read_bytes()).hexdigest()}"
+    output.written(arguments.out, audit_page(report, found, source=source))
 
 
 def _self(arguments: Namespace) -> str:

@@ -1,23 +1,43 @@
-"""`hush calibrate`: the noise, rate or steps of a training run that just meet a target."""
+"""`hush calibrate`: the number that just meets a target, of a training run or of any expression."""
 
 from __future__ import annotations
 
 from argparse import ArgumentParser, Namespace
+from collections.abc import Callable
 from typing import Any
 
 import hush
 from hush.app import output
-from hush.app.options import TRAINING, add_examples, add_json, add_training, training
+from hush.app.options import (
+    LANGUAGE,
+    add_examples,
+    add_json,
+    add_training,
+    form_of,
+    given_numbers,
+    option,
+    training,
+)
 from hush.errors import InvalidParameter
 from hush.numerics.decimals import rounded_down, rounded_up
 
-OVER = {"noise": (0.05, 10_000.0), "rate": (1e-9, 1.0), "steps": (1, 10**12)}
-"""Where the value is sought unless told."""
+SOUGHT = ("noise", "rate", "steps", "epochs")
+OVER: dict[str, tuple[float, float]] = {
+    "rate": (1e-9, 1.0),
+    "steps": (1, 10**12),
+    "epochs": (1, 10**6),
+    "times": (1, 10**12),
+    "size": (1, 10**4),
+}
+"""Where a number of this name is sought unless told; two whole numbers ask for a whole one."""
+ANYWHERE = (0.05, 10_000.0)
+"""Where any other number is sought: noise, scale, epsilon."""
 
 
 def add(parser: ArgumentParser) -> None:
     """The options."""
-    parser.add_argument("--for", dest="sought", choices=TRAINING, default="noise", help="what is sought (noise)")
+    parser.add_argument("expression", nargs="?", help="a mechanism with a ? in place of the number that is sought")
+    parser.add_argument("--for", dest="sought", choices=SOUGHT, help="what is sought of a training run (noise)")
     add_training(parser)
     parser.add_argument("--over", type=float, nargs=2, metavar=("LOW", "HIGH"), help="where to search")
     parser.add_argument("--epsilon", type=float, help="the target, with --delta")
@@ -28,50 +48,63 @@ def add(parser: ArgumentParser) -> None:
     add_examples(
         parser,
         "hush calibrate --epsilon 2 --delta 1e-5 --rate 0.01 --steps 10000",
-        "hush calibrate --for steps --advantage 0.1 --noise 2 --rate 0.01",
+        "hush calibrate --epsilon 3 --delta 1e-5 --examples 60000 --batch-size 256 --epochs 15",
+        "hush calibrate --for steps --advantage 0.1 --noise 2 --rate 256/60000",
+        'hush calibrate "laplace ? | repeat 10; gaussian 5" --epsilon 2 --delta 1e-6',
+        'hush calibrate "gaussian 2 | poisson 0.01 | repeat ?" --epsilon 1 --delta 1e-6',
+        more=LANGUAGE,
     )
 
 
 def run(arguments: Namespace) -> str:
     """The value and what it gives away, as text or JSON."""
-    sought, given = arguments.sought, _given(arguments)
+    sought, build = _expressed(arguments) if arguments.expression is not None else _trained(arguments)
     found = hush.calibrate(
-        lambda value: training(**given, **{sought: value}),
-        over=_range(arguments),
+        build,
+        over=_range(arguments.over, sought),
         epsilon=arguments.epsilon,
         delta=arguments.delta,
         advantage=arguments.advantage,
         tolerance=arguments.tolerance,
     )
     if arguments.json:
-        return output.about(found.mechanism, output.fields(found.bound) | _value(sought, found))
-    # To the safe side: more noise, but a lower rate.
-    value = rounded_up(found.value, 9) if sought == "noise" else rounded_down(found.value, 9)
+        value = {"sought": sought, "value": found.value, "fails_at": found.fails_at}
+        return output.about(found.mechanism, output.fields(found.bound) | value)
     where = f"at delta {arguments.delta:g}" if arguments.delta is not None else ""
-    return f"{sought} = {value}\n{output.answer(found.mechanism, found.bound, where)}"
+    return f"{sought} = {_safely(sought, found)}\n{output.answer(found.mechanism, found.bound, where)}"
 
 
-def _value(sought: str, found: hush.Calibration) -> dict[str, object]:
-    """What was found, and a value past it that certainly misses the target."""
-    return {"sought": sought, "value": found.value, "fails_at": found.fails_at}
+def _safely(sought: str, found: hush.Calibration) -> str:
+    """To the side on which the target is met: more noise, but a lower rate; all digits where no side is known."""
+    if found.fails_at is not None:
+        return rounded_up(found.value, 9) if found.fails_at < found.value else rounded_down(found.value, 9)
+    return rounded_up(found.value, 9) if sought == "noise" else repr(found.value)
 
 
-def _given(arguments: Namespace) -> dict[str, Any]:
-    """The two numbers that are not sought."""
-    sought = arguments.sought
-    given = {name: getattr(arguments, name) for name in TRAINING}
-    if given[sought] is not None:
+def _expressed(arguments: Namespace) -> tuple[str, Callable[[float], hush.Mechanism]]:
+    """The name of the number that is sought, and the mechanism with a value of it."""
+    from hush.app.expression import with_hole
+
+    extra = [option(name) for name in (*given_numbers(arguments), "scheme", "sought") if getattr(arguments, name)]
+    if extra:
+        told = [name.replace("--sought", "--for") for name in extra]
+        raise InvalidParameter("hush calibrate", "either an expression or a training run", both=told)
+    return with_hole(arguments.expression)
+
+
+def _trained(arguments: Namespace) -> tuple[str, Callable[[Any], hush.Mechanism]]:
+    """The same for a training run, whose other numbers are given."""
+    sought, given = arguments.sought or "noise", given_numbers(arguments)
+    if sought in given:
         raise InvalidParameter("hush calibrate", f"--{sought} left out: it is sought", **{sought: given[sought]})
-    del given[sought]
-    missing = [f"--{name}" for name, value in given.items() if value is None]
-    if missing:
-        raise InvalidParameter("hush calibrate", f"{' and '.join(f'--{name}' for name in given)}", missing=missing)
-    return given
+    form_of(given | {sought: None})
+    return sought, lambda value: training(given | {sought: value}, arguments.scheme)
 
 
-def _range(arguments: Namespace) -> tuple[float, float]:
-    """Where to search: whole numbers for steps, so that a whole number is found."""
-    low, high = arguments.over or OVER[arguments.sought]
-    if arguments.sought == "steps":
+def _range(over: list[float] | None, sought: str) -> tuple[float, float]:
+    """Where to search: whole numbers where only these make sense, so that a whole number is found."""
+    usual = OVER.get(sought, ANYWHERE)
+    low, high = over or usual
+    if isinstance(usual[0], int):
         low, high = (int(end) if float(end).is_integer() else end for end in (low, high))
     return low, high

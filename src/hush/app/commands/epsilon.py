@@ -14,6 +14,8 @@ def add(parser: ArgumentParser) -> None:
         parser,
         "--delta",
         "hush epsilon --noise 1.0 --rate 0.01 --steps 10000 --delta 1e-5",
+        "hush epsilon --noise 1.1 --examples 60000 --batch-size 256 --epochs 15 --delta 1e-5",
+        "hush epsilon --noise 1.1 --examples 60000 --batch-size 256 --epochs 15 --scheme shuffled-batches --delta 1e-5",
         'hush epsilon "gaussian 1.0 | poisson 0.01 | repeat 10000; laplace 2" --delta 1e-5',
     )
 

@@ -9,6 +9,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Callable, Iterable, Mapping
+from dataclasses import replace
 from typing import TypeAlias, TypeGuard
 
 import numpy as np
@@ -107,7 +108,8 @@ def steps(mechanisms: Mechanisms, *, delta: float, steps: Iterable[int] = STEPS)
     lines: list[ChartLine] = []
     for label, mechanism in named.items():
         bounds = [mechanism.repeat(k).epsilon(delta=delta, tolerance=TOLERANCE) for k in chosen]
-        lines.append(_line(label, chosen, [(bound.lower, bound.upper) for bound in bounds]))
+        line = _line(label, chosen, [(bound.lower, bound.upper) for bound in bounds])
+        lines.append(replace(line, measured=True))
     title = f"ε at δ = {delta:g} against the number of steps"
     return _chart(title, named, Axis("steps", log=True), Axis("ε, nats", log=True), lines)
 

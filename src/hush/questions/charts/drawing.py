@@ -25,6 +25,24 @@ class Stroke(Enum):
     """Solid and wide, to lie under a line that may coincide with it."""
 
 
+class Idea(Enum):
+    """What a line stands for: each idea has one colour in all figures (of Okabe and Ito 2008, and two greys)."""
+
+    EXACT = "#b8b8b8"
+    GENERAL = "#0072b2"
+    """A general bound: Rényi curves by their general theorem, epsilons that add."""
+    IMPROVED = "#d55e00"
+    """A bound that knows more: the worst pair, the best that (epsilon, delta) say."""
+    REFINED = "#7f7f7f"
+    """One that knows yet more: each kind of step by its own."""
+    LOWER = "#009e73"
+    ADVANCED = "#000000"
+    RENYI = "#56b4e9"
+    """Rényi curves as they are."""
+    ZCDP = "#cc79a7"
+    TCDP = "#e69f00"
+
+
 @dataclass(frozen=True)
 class Axis:
     """What an axis measures; domain fixes its ends."""
@@ -51,6 +69,10 @@ class ChartLine:
     y: tuple[float, ...]
     other: tuple[float, ...] = ()
     stroke: Stroke = Stroke.SOLID
+    idea: Idea | None = None
+    """What it stands for, where that is the same in several figures: its colour follows from it."""
+    measured: bool = False
+    """Whether its points were measured one by one: each gets a marker, and the line only joins them."""
 
     def __post_init__(self) -> None:
         if len(self.x) != len(self.y) or len(self.other) not in (0, len(self.x)):
@@ -116,6 +138,8 @@ class Chart(Picture):
             if not (self.x.shows(x) and self.y.shows(y)):
                 continue
             row: dict[str, Any] = {"label": line.label, "x": float(x), "y": float(y)}
+            if line.measured:
+                row["measured"] = True
             if line.other and self.y.shows(line.other[place]):
                 row["other"] = float(line.other[place])
             found.append(row)

@@ -8,13 +8,15 @@ from importlib import import_module
 from typing import Any
 
 from hush.errors import NotInstalled
-from hush.questions.charts.drawing import Axis, Chart, Picture, Stroke
+from hush.questions.charts.drawing import Axis, Chart, ChartLine, Idea, Picture, Stroke
 
 COLOURS = ("#0072b2", "#d55e00", "#009e73", "#cc79a7", "#56b4e9", "#e69f00", "#000000", "#7f7f7f")
 """Okabe and Ito 2008, without its yellow (too faint on white): told apart by every kind of colour vision."""
 
-UNDER = "#b8b8b8"
+UNDER = Idea.EXACT.value
 """The wide line that lies under the others."""
+MARKER = 45
+"""Size of the marker of a measured point."""
 
 WIDTH, HEIGHT, WRAP = 600, 360, 102
 FONT = "Helvetica, Arial, sans-serif"
@@ -52,6 +54,11 @@ def drawn(chart: Chart, *, tooltips: bool) -> Any:
     if any(line.other for line in chart.lines):
         band = base.transform_filter("isValid(datum.other)").mark_area(clip=True, opacity=0.25, line=False)
         layers.insert(0, band.encode(x=x, y=y, y2="other:Q", color=named["color"]))
+    if any(line.measured for line in chart.lines):
+        inside = chart.x.domain is None and chart.y.domain is None  # then a marker on the frame is shown whole
+        shown = base.transform_filter("datum.measured")
+        marks = shown.mark_point(clip=not inside, filled=True, opacity=1, size=MARKER)
+        layers.append(marks.encode(x=x, y=y, color=named["color"]))
     if tooltips:
         shown = [altair.Tooltip("label:N", title="line"), *_numbers(altair, chart)]
         dots = base.mark_point(clip=True, opacity=0, size=80, filled=True)
@@ -63,8 +70,7 @@ def drawn(chart: Chart, *, tooltips: bool) -> Any:
 def _named(altair: Any, chart: Chart) -> dict[str, Any]:
     """Colour, dash and width by the name of the line, in one legend."""
     labels = [line.label for line in chart.lines]
-    thin = [line.label for line in chart.lines if line.stroke is not Stroke.HEAVY]
-    colours = [COLOURS[thin.index(label) % len(COLOURS)] if label in thin else UNDER for label in labels]
+    colours = _colours(chart.lines)
     # after one round of colours the dashes differ, so that no two lines look the same
     again = [
         line.stroke if place < len(COLOURS) else list(Stroke)[place // len(COLOURS) % 3]
@@ -85,6 +91,20 @@ def _named(altair: Any, chart: Chart) -> dict[str, Any]:
         )
         for channel, (kind, values) in settings.items()
     }
+
+
+def _colours(lines: tuple[ChartLine, ...]) -> list[str]:
+    """The colour of each line's idea; others take those that no idea has taken, in turn."""
+    taken = {line.idea.value for line in lines if line.idea is not None}
+    free = [colour for colour in COLOURS if colour not in taken] or list(COLOURS)
+    found, place = [], 0
+    for line in lines:
+        if line.idea is not None or line.stroke is Stroke.HEAVY:
+            found.append(line.idea.value if line.idea is not None else UNDER)
+        else:
+            found.append(free[place % len(free)])
+            place += 1
+    return found
 
 
 def _ends(chart: Chart, name: str) -> tuple[float, float]:

@@ -24,6 +24,7 @@ from hush.mechanisms.schemes.poisson import Poisson
 from hush.mechanisms.schemes.spaced.banded_noise import BandedNoise
 from hush.mechanisms.schemes.spaced.cyclic_poisson import CyclicPoisson
 from hush.questions.calibrate import calibrate
+from hush.questions.charts.drawing import Axis, Chart, ChartLine
 from hush.questions.json.codec import decode, encode
 from hush.questions.json.mechanisms import VERSION
 from hush.questions.json.strict import as_list, as_number, as_whole, members, parse, refuse
@@ -33,6 +34,8 @@ from hush.questions.statement import statement
 from hush.randomness.source import Source, source_or_secure
 
 STEADY = "correlated noise that changes from step to step: no theorem is built in. Use one of the two"
+MOST_POINTS = 60
+"""Epochs that a chart asks for."""
 
 
 @dataclass(frozen=True)
@@ -146,6 +149,37 @@ class TrainPlan(Shown):
             raise InvalidParameter("TrainPlan.first", f"at most the {self.steps} steps of the plan", steps=steps)
         return _run(self.scheme, self.noise_multiplier, -(-steps // self.epoch_steps), self.noise_schedule)
 
+    def chart(self, *others: TrainPlan) -> Chart:
+        """epsilon after each epoch, at the delta of the plan; other plans of the same delta beside it.
+
+        >>> plan = train_plan(examples=1000, batch_size=10, epochs=3, noise_multiplier=1.0, delta=1e-5)
+        >>> [round(epsilon, 3) for epsilon in plan.chart().lines[0].y]
+        [0.718, 0.912, 1.068]
+        """
+        plans = (self, *others)
+        if len({plan.delta for plan in plans}) > 1:
+            raise InvalidParameter("chart", "plans of one delta", deltas=[plan.delta for plan in plans])
+        titles = [f"{plan.scheme.title or plan.scheme}, noise {plan.noise_multiplier:.4g}" for plan in plans]
+        labels = [f"{title} ({place})" if titles.count(title) > 1 else title for place, title in enumerate(titles, 1)]
+        lines = tuple(plan.line_by_epoch(label) for plan, label in zip(plans, labels, strict=True))
+        said = f"{self.examples} examples, {self.batch_size} expected per step; {self.mechanism.compared}"
+        y = Axis(f"ε at δ = {self.delta:g}, nats")
+        return Chart("What each epoch adds", said, Axis("epochs"), y, lines)
+
+    def line_by_epoch(self, label: str) -> ChartLine:
+        """What the chart draws of this plan: one point per epoch that is complete, 60 at most, and the end."""
+        whole = math.floor(self.epochs)
+        epochs = sorted({*range(1, whole + 1, max(1, math.ceil(whole / MOST_POINTS))), self.epochs} - {0.0})
+        runs = [self.first(self._steps_of(e)) for e in epochs]
+        bounds = [run.epsilon(delta=self.delta, tolerance=1e-4) for run in runs]
+        lower = tuple(bound.lower for bound in bounds) if any(bound.lower for bound in bounds) else ()
+        upper = tuple(bound.upper for bound in bounds)
+        return ChartLine(label, tuple(map(float, epochs)), upper, lower, measured=True)
+
+    def _steps_of(self, epochs: float) -> int:
+        """Steps of so many epochs, from the first on."""
+        return self.epoch_steps * _draws(self.scheme, self.examples, self.batch_size, epochs)
+
     def statement(self, unit: str = "record", *, style: str = "plain") -> Text:
         """The guarantee of the whole plan in words."""
         subject = f"a model trained in {self.steps} steps on {self.examples} examples" if style == "methods" else ""
@@ -210,13 +244,8 @@ def train_plan(
     noise multiplier 0.786...; epsilon = 2 at delta = 1e-05 for the whole plan (add or remove one record)
     """
     who = "train_plan"
-    examples, batch_size = count(who, 1, examples=examples), count(who, 1, batch_size=batch_size)
-    if batch_size > examples:
-        raise InvalidParameter(who, f"a batch of at most all examples ({examples})", batch_size=batch_size)
-    epochs = number(who, "0 <= epochs <= 10^6", 0.0, 1e6, epochs=epochs)
+    examples, batch_size, epochs = _checked(examples, batch_size, epochs, scheme)
     delta = number(who, "0 < delta < 1", 0.0, 1.0, low_open=True, high_open=True, delta=delta)
-    if not (isinstance(scheme, type) and issubclass(scheme, Scheme)):
-        raise InvalidParameter(who, "a kind of scheme such as hush.Poisson or hush.Allocation", scheme=scheme)
     if noise == "correlated":
         if len(noise_schedule):
             raise NotCovered(STEADY)
@@ -242,6 +271,31 @@ def train_plan(
     return TrainPlan(
         examples, batch_size, epochs, way, float(noise_multiplier), delta, mechanism, bound, schedule, banded
     )
+
+
+def training_run(
+    *, noise_multiplier: float, examples: int, batch_size: int, epochs: float, scheme: type[Scheme] = Poisson
+) -> Mechanism:
+    """The mechanism of a training run, as `train_plan` accounts for it: no delta, and no target.
+
+    >>> training_run(noise_multiplier=1.1, examples=60_000, batch_size=256, epochs=15).epsilon(delta=1e-5).upper
+    1.13387...
+    """
+    examples, batch_size, epochs = _checked(examples, batch_size, epochs, scheme)
+    way = _way(scheme, None, examples, batch_size, epochs)
+    return _run(way, noise_multiplier, _draws(way, examples, batch_size, epochs), ())
+
+
+def _checked(examples: object, batch_size: object, epochs: object, scheme: object) -> tuple[int, int, float]:
+    """The numbers of a run, whose scheme is one."""
+    who = "train_plan"
+    rows, batch = count(who, 1, examples=examples), count(who, 1, batch_size=batch_size)
+    if batch > rows:
+        raise InvalidParameter(who, f"a batch of at most all examples ({rows})", batch_size=batch)
+    passes = number(who, "0 <= epochs <= 10^6", 0.0, 1e6, epochs=epochs)
+    if not (isinstance(scheme, type) and issubclass(scheme, Scheme)):
+        raise InvalidParameter(who, "a kind of scheme such as hush.Poisson or hush.Allocation", scheme=scheme)
+    return rows, batch, passes
 
 
 def _least_noise(
