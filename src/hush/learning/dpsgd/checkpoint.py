@@ -16,7 +16,7 @@ import torch
 from torch import Tensor, nn
 
 from hush.errors import InvalidParameter, NotInstalled
-from hush.learning.dpsgd.followers import Followers
+from hush.learning.dpsgd.followers import NO_FOLLOWERS, Followers
 from hush.questions.planning.train_plan import TrainPlan, train_plan_from_json
 
 FilePath: TypeAlias = str | PathLike[str]
@@ -32,7 +32,7 @@ class Checkpoint:
     optimizer: torch.optim.Optimizer
     plan: TrainPlan
     max_norm: float
-    followers: Followers = Followers()
+    followers: Followers = NO_FOLLOWERS
 
     def check(self, path: FilePath) -> None:
         """Find out before the training what would keep it from being saved."""
