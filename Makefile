@@ -58,6 +58,7 @@ bench: setup $(addsuffix /.ready,$(BENCH) $(ALLOCATION) $(AUDITING) $(LEARNING) 
 	$(ALLOCATION)/bin/python bench/allocation.py
 	$(AUDITING)/bin/python bench/auditing.py
 	$(LEARNING)/bin/python bench/learning.py
+	$(LEARNING)/bin/python bench/learning_accuracy.py
 	$(BIN)/python bench/ledger.py
 	$(RELEASES)/bin/python bench/noise.py
 	$(RELEASES)/bin/python bench/releases.py
