@@ -87,6 +87,7 @@ bench: setup $(addsuffix /.ready,$(BENCH) $(ALLOCATION) $(AUDITING) $(LEARNING) 
 	$(BIN)/python -m bench.correlated_training
 	$(LEARNING)/bin/python bench/learning.py
 	$(BIN)/python bench/distributed.py
+	$(LEARNING)/bin/python bench/learning_accuracy.py
 	$(BIN)/python bench/ledger.py
 	$(RELEASES)/bin/python bench/noise.py
 	$(RELEASES)/bin/python bench/releases.py

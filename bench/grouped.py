@@ -137,7 +137,11 @@ def truth(folder: Path) -> np.ndarray:
 def errors(found: list[Any], exact: np.ndarray) -> Row:
     """The mean error of each column, with its standard error."""
     off = np.abs(np.array(found, dtype=float) - exact).mean(axis=1)
-    return {"releases": len(off), "mean": off.mean(axis=0).tolist(), "error": (off.std(axis=0) / len(off) ** 0.5).tolist()}
+    return {
+        "releases": len(off),
+        "mean": off.mean(axis=0).tolist(),
+        "error": (off.std(axis=0) / len(off) ** 0.5).tolist(),
+    }
 
 
 def speed(folder: Path, python: str) -> dict[str, dict[str, Row]]:

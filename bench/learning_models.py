@@ -52,9 +52,60 @@ class Transformer(nn.Module):
         return self.last(self.blocks(self.words(tokens) + self.places).mean(1))
 
 
+class BertTiny(nn.Module):
+    """BERT-tiny of HuggingFace (2 layers of width 128, 30,522 words) with random weights, tokens to classes.
+
+    Positions and types are given for each row: Opacus has no gradients for what rows share.
+    """
+
+    def __init__(self) -> None:
+        super().__init__()
+        from transformers import BertConfig, BertForSequenceClassification
+
+        sizes = {"hidden_size": 128, "num_hidden_layers": 2, "num_attention_heads": 2, "intermediate_size": 512}
+        still = {"hidden_dropout_prob": 0.0, "attention_probs_dropout_prob": 0.0}
+        self.bert = BertForSequenceClassification(BertConfig(**sizes, **still, num_labels=10))
+
+    def forward(self, tokens: Tensor) -> Tensor:
+        places = torch.arange(tokens.shape[1]).expand_as(tokens)
+        types = torch.zeros_like(tokens)
+        return self.bert(input_ids=tokens, position_ids=places, token_type_ids=types).logits
+
+
+class Residual(nn.Module):
+    """A basic block of a residual network, with group normalisation."""
+
+    def __init__(self, into: int, out: int, stride: int) -> None:
+        super().__init__()
+        self.first, self.second = (
+            nn.Conv2d(into, out, 3, stride, 1, bias=False),
+            nn.Conv2d(out, out, 3, 1, 1, bias=False),
+        )
+        self.norms = nn.ModuleList([nn.GroupNorm(32, out), nn.GroupNorm(32, out)])
+        same = stride == 1 and into == out
+        self.short = None if same else nn.Sequential(nn.Conv2d(into, out, 1, stride, bias=False), nn.GroupNorm(32, out))
+
+    def forward(self, values: Tensor) -> Tensor:
+        found = self.norms[1](self.second(F.relu(self.norms[0](self.first(values)))))
+        return F.relu(found + (values if self.short is None else self.short(values)))
+
+
+def resnet18() -> nn.Module:
+    """ResNet18 with group normalisation, for pictures of 64 x 64."""
+    blocks = [Residual(64, 64, 1), Residual(64, 64, 1)]
+    for width in (128, 256, 512):
+        blocks += [Residual(width // 2, width, 2), Residual(width, width, 1)]
+    stem = nn.Conv2d(3, 64, 7, 2, 3, bias=False), nn.GroupNorm(32, 64), nn.ReLU(), nn.MaxPool2d(3, 2, 1)
+    return nn.Sequential(*stem, *blocks, nn.AdaptiveAvgPool2d(1), nn.Flatten(), nn.Linear(512, 10))
+
+
 def model_of(name: str) -> nn.Module:
     """A fresh model by name."""
     torch.manual_seed(1)
+    if name == "bert-tiny":
+        return BertTiny()
+    if name == "resnet18":
+        return resnet18()
     if name == "logistic":
         return nn.Linear(784, 10)
     if name == "mlp":
@@ -78,6 +129,7 @@ def model_of(name: str) -> nn.Module:
 def batch_of(name: str, rows: int) -> tuple[Tensor, Tensor]:
     """Random inputs and classes."""
     torch.manual_seed(2)
-    shape = {"cnn": (rows, 1, 28, 28), "transformer": (rows, 64)}.get(name, (rows, 784))
-    inputs = torch.randint(0, 1000, shape) if name == "transformer" else torch.randn(shape)
+    shapes = {"cnn": (1, 28, 28), "transformer": (64,), "bert-tiny": (128,), "resnet18": (3, 64, 64)}
+    shape, words = (rows, *shapes.get(name, (784,))), {"transformer": 1000, "bert-tiny": 30_522}
+    inputs = torch.randint(0, words[name], shape) if name in words else torch.randn(shape)
     return inputs, torch.randint(0, 10, (rows,))

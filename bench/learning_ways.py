@@ -133,7 +133,7 @@ WAYS: dict[str, Callable[[nn.Module, int], Step]] = {
     "opacus ghost": opacus_ghost,
     "vmap(grad)": mapped,
 }
-MEMORY_WAYS = ("plain", "hush fast")
+MEMORY_WAYS = ("plain", "hush fast", "opacus hooks", "opacus ghost")
 
 
 def made(name: str, model: nn.Module, batch: Any, warm: Any = None) -> Callable[[], None]:

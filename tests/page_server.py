@@ -41,7 +41,9 @@ class Served:
             "x-hush-token": self.token,
         }
 
-    def send(self, method: str, path: str, body: bytes | None = None, **changed: str | None) -> tuple[int, bytes, dict[str, str]]:
+    def send(
+        self, method: str, path: str, body: bytes | None = None, **changed: str | None
+    ) -> tuple[int, bytes, dict[str, str]]:
         """Status, body and headers of the reply; a header that is changed to None is left out."""
         given = {name.replace("_", "-"): value for name, value in changed.items()}
         connection = http.client.HTTPConnection("127.0.0.1", self.port, timeout=PATIENCE)

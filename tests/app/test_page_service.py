@@ -71,7 +71,9 @@ def said(*arguments: str, capsys: pytest.CaptureFixture[str]) -> dict:
 
 
 @pytest.mark.parametrize("expression", EXPRESSIONS)
-def test_epsilon_is_that_of_the_command_line(server: Served, expression: str, capsys: pytest.CaptureFixture[str]) -> None:
+def test_epsilon_is_that_of_the_command_line(
+    server: Served, expression: str, capsys: pytest.CaptureFixture[str]
+) -> None:
     found = server.answer("epsilon", expression=expression, delta=1e-6)
     printed = said("epsilon", expression, "--delta", "1e-6", capsys=capsys)
     assert (found["lower"], found["upper"]) == (printed["lower"], printed["upper"])
@@ -100,9 +102,11 @@ def test_a_training_run_and_its_expression_are_one(server: Served, scheme: str) 
 
 def test_the_noise_that_is_found_meets_the_target(server: Served) -> None:
     plan = server.answer("training", **RUN, scheme="poisson", target=2.0)
-    assert plan["upper"] <= 2 and plan["noise"] == hush.train_plan(
-        examples=60_000, batch_size=256, epochs=10, epsilon=2.0, delta=1e-5
-    ).noise_multiplier
+    assert (
+        plan["upper"] <= 2
+        and plan["noise"]
+        == hush.train_plan(examples=60_000, batch_size=256, epochs=10, epsilon=2.0, delta=1e-5).noise_multiplier
+    )
     place = {"release": 1, "part": 0, "parameter": "scale"}
     found = server.answer("noise", expression="gaussian 5; laplace 9", **place, epsilon=1.0, delta=1e-6)
     again = server.answer("epsilon", expression=f"gaussian 5; laplace {found['value']!r}", delta=1e-6)
@@ -167,7 +171,9 @@ def test_bad_questions_are_told_so(server: Served, question: str, given: dict) -
 
 # -- attacks -----------------------------------------------------------------------------------------------------
 
-QUESTION = json.dumps({"tab": "t", "slot": "s", "ask": "epsilon", "with": {"expression": "laplace 2", "delta": 0}}).encode()
+QUESTION = json.dumps(
+    {"tab": "t", "slot": "s", "ask": "epsilon", "with": {"expression": "laplace 2", "delta": 0}}
+).encode()
 ATTACKS = {
     "a foreign host (DNS rebinding)": ({"host": "attacker.example"}, 421),
     "a foreign host with our port": ({"host": "attacker.example:{port}"}, 421),
@@ -254,7 +260,7 @@ def test_no_path_leads_out_of_the_page(server: Served, path: str) -> None:
 
 def test_the_page_is_sealed_light_and_whole(server: Served) -> None:
     status, page, headers = server.send("GET", "/")
-    assert status == 200 and b"<script type=\"module\" src=\"/main.js\">" in page
+    assert status == 200 and b'<script type="module" src="/main.js">' in page
     policy = headers["content-security-policy"]
     assert policy.startswith("default-src 'none'") and "unsafe" not in policy
     assert headers["x-frame-options"] == "DENY" and "server" not in headers
@@ -281,7 +287,16 @@ def test_expression_bombs_are_answered(server: Served, bomb: str) -> None:
 
 
 def test_odd_bodies_are_refused(server: Served) -> None:
-    for body in (b"", b"[]", b"{", b"null", b"[" * 60_000, b'{"ask": "epsilon"}', b'{"tab":"","slot":"s","ask":"words"}', b"\xff"):
+    for body in (
+        b"",
+        b"[]",
+        b"{",
+        b"null",
+        b"[" * 60_000,
+        b'{"ask": "epsilon"}',
+        b'{"tab":"","slot":"s","ask":"words"}',
+        b"\xff",
+    ):
         assert server.send("POST", "/ask", body)[0] == 400
     strange = json.dumps({"tab": "t", "slot": "s", "ask": "answered", "with": {}}).encode()
     assert server.send("POST", "/ask", strange)[0] == 404
@@ -290,7 +305,9 @@ def test_odd_bodies_are_refused(server: Served) -> None:
 
 def test_ten_tabs_at_once(server: Served) -> None:
     def tab(number: int) -> float:
-        return server.answer("training", **RUN | {"noise": 1 + number / 10}, scheme="poisson", tab=f"tab {number}")["upper"]
+        return server.answer("training", **RUN | {"noise": 1 + number / 10}, scheme="poisson", tab=f"tab {number}")[
+            "upper"
+        ]
 
     with ThreadPoolExecutor(10) as tabs:
         found = list(tabs.map(tab, range(10)))
@@ -379,14 +396,18 @@ def canaries(rows: int = 1000, gap: float = 1.5) -> bytes:
     return ("score,member\n" + "".join(f"{s},{m}\n" for s, m in zip(scores, members, strict=True))).encode()
 
 
-def uploaded(server: Served, content: bytes, name: str = "a.csv", expression: str = "gdp+1", delta: str = "1e-5") -> dict:
+def uploaded(
+    server: Served, content: bytes, name: str = "a.csv", expression: str = "gdp+1", delta: str = "1e-5"
+) -> dict:
     path = f"/scores?tab=t&name={name}&delta={delta}&expression={expression}"
     status, body, _ = server.send("POST", path, content, content_type="application/octet-stream")
     assert status == 200, body
     return json.loads(body)
 
 
-def test_scores_are_audited_as_on_the_command_line(server: Served, tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+def test_scores_are_audited_as_on_the_command_line(
+    server: Served, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
     (tmp_path / "a.csv").write_bytes(canaries())
     found = uploaded(server, canaries())["answer"]
     main(["audit", "scores", str(tmp_path / "a.csv"), "--claim", "gdp 1", "--delta", "1e-5", "--json"])
@@ -443,7 +464,9 @@ def test_a_book_is_shown_and_not_written_to(book: Path) -> None:
         price = reading.answer("price", expression="laplace 10", dataset="ann")
         assert price["fits"] and [line["budget"] for line in price["budgets"]] == ["ann", "census"]
         assert not reading.answer("price", expression="laplace 0.1", dataset="ann")["fits"]
-        asked = json.dumps({"tab": "t", "slot": "s", "ask": "record", "with": {"expression": "laplace 10", "dataset": "ann"}})
+        asked = json.dumps(
+            {"tab": "t", "slot": "s", "ask": "record", "with": {"expression": "laplace 10", "dataset": "ann"}}
+        )
         assert reading.send("POST", "/ask", asked.encode())[0] == 403
         other = reading.answer("book", place="/etc/passwd")  # a question cannot name another book
         assert other["anchor"] == found["anchor"]

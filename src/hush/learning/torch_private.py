@@ -5,7 +5,9 @@ They may be gone in another version of torch. Then what stands here falls back o
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Sequence
+import warnings
+from collections.abc import Callable, Iterable, Iterator, Sequence
+from contextlib import contextmanager
 from operator import attrgetter
 from typing import Any
 
@@ -98,6 +100,17 @@ def is_version(values: Tensor, version: object) -> bool:
         return False
     equal = (values == version) | ((values != values) & (version != version))  # NaN is not equal to itself
     return bool(equal.all())
+
+
+# Functions that are mapped over examples.
+
+
+@contextmanager
+def mapping() -> Iterator[None]:
+    """In here torch.func.vmap says nothing of what it maps one by one: that is right, if slow."""
+    with warnings.catch_warnings():
+        warnings.filterwarnings("ignore", "There is a performance drop")
+        yield
 
 
 # Weights that are computed.

@@ -269,7 +269,7 @@ def test_data_that_cannot_be_used_at_all(data: Any) -> None:
 
 
 def test_a_mapping_is_told_what_to_do() -> None:
-    with pytest.raises(hush.InvalidParameter, match="tuple of tensors"):
+    with pytest.raises(hush.InvalidParameter, match="names that the model's forward takes"):
         weights({"x": torch.zeros(N, 4)})
 
 

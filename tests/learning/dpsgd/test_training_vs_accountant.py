@@ -221,7 +221,7 @@ def test_a_checkpoint_is_exact_and_bound_to_its_plan(tmp_path: Path) -> None:
         fit(model, data(), other, max_norm=1.0, **options)
     with pytest.raises(hush.InvalidParameter, match="the plan and the max_norm"):
         fit(model, data(), POISSON, max_norm=2.0, **options)
-    with pytest.raises(hush.InvalidParameter, match="this model and optimizer"):
+    with pytest.raises(hush.InvalidParameter, match="this model, optimizer"):
         fit(nn.Linear(5, 2), data(), POISSON, max_norm=1.0, **options)
 
 

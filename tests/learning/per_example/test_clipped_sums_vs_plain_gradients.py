@@ -49,7 +49,7 @@ def test_most_models_are_not_taken_as_a_whole() -> None:
         model, batch = case(name)
         found[name] = CheckedModel.of(model, each, batch)
     slow = {name for name, checked in found.items() if any(unit.rule is None for unit in checked.run.units)}
-    assert slow == {"transformer", "functional", "normalised"}
+    assert slow == {"transformer", "functional"}
     assert {name for name in slow if found[name].run.units[0].module is found[name].model} == {"functional"}
 
 

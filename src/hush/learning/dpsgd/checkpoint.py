@@ -16,7 +16,7 @@ import torch
 from torch import Tensor, nn
 
 from hush.errors import InvalidParameter, NotInstalled
-from hush.learning.dpsgd.followers import Followers
+from hush.learning.dpsgd.followers import NO_FOLLOWERS, Followers
 from hush.learning.per_example.clip_norms import NormRun
 from hush.learning.per_example.clipping import checked_norm
 from hush.questions.planning.train_plan import TrainPlan, train_plan_from_json
@@ -37,7 +37,7 @@ class Checkpoint:
     plan: TrainPlan
     norms: NormRun
     """How examples are clipped: where an adaptive norm is by now is saved, as it was noised."""
-    followers: Followers = Followers()
+    followers: Followers = NO_FOLLOWERS
 
     def check(self, path: FilePath) -> None:
         """Find out before the training what would keep it from being saved."""

@@ -64,6 +64,10 @@ class Followers:
             self.average.load_state_dict(state["average"])
 
 
+NO_FOLLOWERS = Followers()
+"""Neither of them."""
+
+
 def _check_scheduler(scheduler: object, optimizer: torch.optim.Optimizer) -> None:
     """One of this optimizer, that needs no measure of how training goes."""
     rule = "a torch scheduler of this optimizer, which is stepped after every step"

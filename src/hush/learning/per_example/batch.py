@@ -39,7 +39,7 @@ def size_of(batch: Any) -> int:
     sizes = {leaf.shape[0] if leaf.dim() else None for leaf in leaves}
     size = next(iter(sizes), None)
     if not isinstance(batch, tuple | list | dict) or len(sizes) != 1 or size is None:
-        rule = "a tuple (inputs, targets, ...) or a mapping of tensors by name, all of one length, with one row per example"
+        rule = "a tuple (inputs, targets, ...) or a mapping of tensors, all of one length, with one row per example"
         raise InvalidParameter("A batch", rule, batch=type(batch).__name__)
     return size
 
@@ -126,7 +126,7 @@ class AveragedViews:
         count = len(tensors(inputs)[0])
         if not count:
             return inputs
-        views = [self.augment(tree_map(lambda v: v[k] if isinstance(v, Tensor) else v, inputs)) for k in range(count)]
+        views = [self.augment(_one(inputs, k)) for k in range(count)]
         return tree_map(lambda *parts: torch.stack(parts) if isinstance(parts[0], Tensor) else parts[0], *views)
 
     def still(self) -> AveragedViews:
@@ -145,6 +145,11 @@ def averaged_over_views(loss: Loss, augment: Augment | None, views: int) -> Loss
         rule = "a function from the inputs of one example to a view of them"
         raise InvalidParameter("augment", rule, augment=type(augment).__name__)
     return AveragedViews(loss, augment, views)
+
+
+def _one(inputs: Any, place: int) -> Any:
+    """The inputs of one example, without an axis for examples."""
+    return tree_map(lambda v: v[place] if isinstance(v, Tensor) else v, inputs)
 
 
 def _itself(inputs: Any) -> Any:

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import warnings
 from typing import Any
 
 import torch
@@ -10,7 +9,7 @@ from torch import Tensor, nn
 from torch.nn.attention import SDPBackend, sdpa_kernel
 
 from hush.learning.per_example.units import Axes
-from hush.learning.torch_private import tree_flatten, tree_unflatten
+from hush.learning.torch_private import mapping, tree_flatten, tree_unflatten
 
 Copies = dict[str, Tensor]
 """The parameters of a module once per example, by the names that they have in a `Shim`."""
@@ -51,8 +50,7 @@ def at_once(shim: nn.Module, copies: Copies, arguments: Any, axes: Axes, _: int)
 
     outputs = [axis for axis in axes.results if axis is not None]
     run = torch.func.vmap(one, in_dims=(0, *axes.arguments), out_dims=tuple(outputs), randomness="different")
-    with warnings.catch_warnings(), sdpa_kernel(SDPBackend.MATH):  # the fused kernels cannot be mapped
-        warnings.filterwarnings("ignore", "There is a performance drop")  # mapped one by one is right, if slow
+    with mapping(), sdpa_kernel(SDPBackend.MATH):  # the fused kernels cannot be mapped
         values = iter(run(copies, *leaves))
     results, result_nesting = shape
     merged = [result if axis is None else next(values) for result, axis in zip(results, axes.results, strict=True)]

@@ -1,9 +1,9 @@
 """bfloat16 on the way forth and back: what a row adds must not depend on the others by more than single precision does.
 
 A product that is rounded to 8 bits may round to another number if the order of its sum changes, as it does with the
-number of rows. Two neighbouring batches would then differ in all rows. So every pass has the same number of rows, filled
-up with copies, and it is found out beforehand that a row gives the same bits in every place and beside any others.
-Where it does not, rows are run alone, which are the same by themselves. See docs/theory/gradients.md.
+number of rows. Two neighbouring batches would then differ in all rows. So every pass has the same number of rows,
+filled up with copies, and it is found out beforehand that a row gives the same bits in every place and beside any
+others. Where it does not, rows are run alone, which are the same by themselves. See docs/theory/gradients.md.
 """
 
 from __future__ import annotations

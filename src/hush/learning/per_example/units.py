@@ -150,7 +150,7 @@ def _added_up(parts: list[tuple[Keys, LayerGradient]]) -> tuple[Keys, LayerGradi
 
 
 def _tied_table(parts: list[tuple[Keys, LayerGradient]]) -> tuple[Keys, LayerGradient] | None:
-    """A table that is read once and used as a matrix once, as in most models of language: no sum per example is made."""
+    """A table that is read once and used as a matrix once, as in most models of language: its sums are not made."""
     reads = [part for _, part in parts if isinstance(part, Lookup)]
     matrices = [part for _, part in parts if isinstance(part, Outer) and part.names == ("weight",) and not part.kernel]
     if not len(parts) == 2 == len(reads) + len(matrices) or len(reads) != 1:

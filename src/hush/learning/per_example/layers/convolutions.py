@@ -1,4 +1,4 @@
-"""Convolutions of one, two and three axes, grouped and transposed: each is a matrix on patches, or a convolution of its own."""
+"""Convolutions, also grouped and transposed: a matrix on patches, or one convolution with groups for all examples."""
 
 from __future__ import annotations
 

@@ -15,7 +15,7 @@ from hush.learning.per_example.layers.layer_gradients import (
     Views,
     reliable_squares,
 )
-from hush.learning.torch_private import is_weight_norm
+from hush.learning.torch_private import is_weight_norm, mapping
 
 PLACE = "parametrizations."
 """What the names begin with of parameters that others are computed from."""
@@ -42,7 +42,8 @@ def _pulled(inner: LayerGradient, made_by: nn.Module, tensor: str, begin: str, o
     rows = inner.rows()[tensor]
     given = {name: made_by.get_parameter(name).detach() for name in own}
     value, pull = torch.func.vjp(lambda values: torch.func.functional_call(made_by, values, ()), given)
-    (found,) = torch.func.vmap(pull)(rows.reshape(len(rows), *value.shape))
+    with mapping():
+        (found,) = torch.func.vmap(pull)(rows.reshape(len(rows), *value.shape))
     return PlainRows({f"{begin}{name}": gradient for name, gradient in found.items()}, room=rows.numel())
 
 
@@ -103,7 +104,8 @@ class WeightNormed(LayerGradient):
 
     def rows(self) -> dict[str, Tensor]:
         rows = self.inner.rows()["weight"]
-        return torch.func.vmap(self._back)(rows.reshape(len(rows), *self.directions.shape))
+        with mapping():
+            return torch.func.vmap(self._back)(rows.reshape(len(rows), *self.directions.shape))
 
     def without(self, bad: Tensor) -> LayerGradient:
         return WeightNormed(self.inner.without(bad), self.made_by, self.begin)

@@ -1,0 +1,250 @@
+"""Every kind of layer with a rule, in many shapes: clipped sums equal those of rows alone, and a rule is used."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+
+import pytest
+import torch
+from torch import Tensor, nn
+from torch.nn.utils.parametrizations import orthogonal, weight_norm
+
+from hush.learning.per_example.clipped_sum import CheckedModel
+from hush.learning.per_example.clipping import CHARGED_ROUNDING, Flat
+from tests.learning.models import Wired, distance, gradients_alone
+
+COUNT = 16
+"""Rows of the largest batch, which is a micro-batch."""
+Make = Callable[[], nn.Module]
+
+
+def squares(output: Tensor, target: Tensor) -> Tensor:
+    """A loss for outputs of any shape."""
+    return (output.flatten(1).sin() * (1 + target).unsqueeze(1)).sum(1)
+
+
+def twice(layer: nn.Module) -> nn.Module:
+    return Wired(lambda self, x: self.layer(x, x.flip(1)), layer=layer)
+
+
+def first(layer: nn.Module) -> nn.Module:
+    return Wired(lambda self, x: self.layer(x)[0], layer=layer)
+
+
+def attention(**options: bool) -> nn.Module:
+    layer = nn.MultiheadAttention(8, 2, batch_first=True, **options)
+    return Wired(lambda self, x: self.layer(x, x, x)[0], layer=layer)
+
+
+class Scaled(nn.Module):
+    """An RMS norm as people write it: a scale of 1 + w, computed on the way."""
+
+    def __init__(self, width: int) -> None:
+        super().__init__()
+        self.weight = nn.Parameter(torch.randn(width) / 5)
+
+    def forward(self, values: Tensor) -> Tensor:
+        return values * torch.rsqrt(values.square().mean(-1, keepdim=True) + 1e-6) * (1 + self.weight)
+
+
+class Shifted(Scaled):
+    """The same with a shift, and a frozen temperature."""
+
+    def __init__(self, width: int) -> None:
+        super().__init__(width)
+        self.shift = nn.Parameter(torch.randn(width))
+        self.heat = nn.Parameter(torch.full((1,), 2.0), requires_grad=False)
+
+    def forward(self, values: Tensor) -> Tensor:
+        return (super().forward(values) + self.shift) * self.heat
+
+
+def bag(mode: str, **options: int) -> Make:
+    return lambda: nn.EmbeddingBag(11, 4, mode=mode, **options)  # type: ignore[arg-type]
+
+
+def tokens(*shape: int) -> Callable[[], Tensor]:
+    return lambda: torch.randint(0, 11, (COUNT, *shape))
+
+
+def reals(*shape: int) -> Callable[[], Tensor]:
+    return lambda: torch.randn(COUNT, *shape)
+
+
+LAYERS: dict[str, tuple[Make, Callable[[], Tensor]]] = {
+    "linear": (lambda: nn.Linear(5, 3), reals(5)),
+    "linear without bias": (lambda: nn.Linear(5, 3, bias=False), reals(5)),
+    "linear on sequences": (lambda: nn.Linear(5, 3), reals(4, 5)),
+    "linear on pictures": (lambda: nn.Linear(5, 3), reals(4, 2, 5)),
+    "bilinear": (lambda: twice(nn.Bilinear(4, 4, 3)), reals(4)),
+    "bilinear on sequences": (lambda: twice(nn.Bilinear(4, 4, 3, bias=False)), reals(5, 4)),
+    **{
+        f"conv{axes}d, {words}": (
+            lambda axes=axes, options=options: getattr(nn, f"Conv{axes}d")(4, 6, 3, **options),
+            reals(4, *(9, 8, 7)[:axes]),
+        )
+        for axes in (1, 2, 3)
+        for words, options in {
+            "plain": {},
+            "stride": {"stride": 2, "padding": 1},
+            "same": {"padding": "same", "dilation": 2},
+            "valid without bias": {"padding": "valid", "bias": False},
+            "groups": {"groups": 2, "stride": 3},
+            "groups and dilation": {"groups": 2, "padding": 2, "dilation": 2, "stride": 2},
+        }.items()
+    },
+    "depthwise": (lambda: nn.Conv2d(4, 4, 3, padding=1, groups=4), reals(4, 6, 6)),
+    "depthwise, two each": (lambda: nn.Conv2d(4, 8, (3, 2), groups=4, stride=(2, 1)), reals(4, 6, 6)),
+    "transposed 1d": (lambda: nn.ConvTranspose1d(4, 6, 3, stride=2), reals(4, 5)),
+    "transposed 2d": (lambda: nn.ConvTranspose2d(4, 6, 3, stride=2, padding=1, output_padding=1), reals(4, 5, 4)),
+    "transposed, groups": (lambda: nn.ConvTranspose2d(4, 6, 3, groups=2, dilation=2), reals(4, 5, 4)),
+    "transposed 3d": (lambda: nn.ConvTranspose3d(2, 2, 2, bias=False), reals(2, 3, 3, 3)),
+    "embedding": (lambda: nn.Embedding(11, 4, padding_idx=3), tokens(6)),
+    "bag of sums": (bag("sum"), tokens(6)),
+    "bag of means": (bag("mean", padding_idx=2), tokens(6)),
+    "layer norm": (lambda: nn.LayerNorm(5), reals(4, 5)),
+    "layer norm of two axes": (lambda: nn.LayerNorm((4, 5)), reals(4, 5)),
+    "group norm": (lambda: nn.GroupNorm(2, 4), reals(4, 5)),
+    "rms norm": (lambda: nn.RMSNorm(5), reals(4, 5)),
+    "rms norm of one's own": (lambda: Scaled(5), reals(4, 5)),
+    "scale and shift of one's own": (lambda: Shifted(5), reals(4, 5)),
+    "instance norm": (lambda: nn.InstanceNorm2d(4, affine=True), reals(4, 4, 4)),
+    "prelu": (lambda: nn.PReLU(), reals(4, 4)),
+    "prelu by channel": (lambda: nn.PReLU(4), reals(4, 4)),
+    "lstm": (lambda: first(nn.LSTM(4, 3, num_layers=2, bidirectional=True, batch_first=True)), reals(5, 4)),
+    "gru": (lambda: first(nn.GRU(4, 3, batch_first=True, bias=False)), reals(5, 4)),
+    "rnn": (lambda: first(nn.RNN(4, 3, batch_first=True, nonlinearity="relu")), reals(5, 4)),
+    "weight norm": (lambda: weight_norm(nn.Linear(5, 3)), reals(5)),
+    "weight norm on sequences": (lambda: weight_norm(nn.Linear(5, 3, bias=False)), reals(2, 5)),
+    "weight norm, gradients made": (lambda: weight_norm(nn.Linear(2, 3)), reals(30, 2)),
+    "weight norm of kernels": (lambda: weight_norm(nn.Conv2d(3, 4, 3, padding=1)), reals(3, 5, 5)),
+    "weight norm of grouped kernels": (lambda: weight_norm(nn.Conv1d(4, 4, 3, groups=2)), reals(4, 6)),
+    "weight norm of columns": (lambda: weight_norm(nn.Linear(5, 3), dim=1), reals(5)),
+    "orthogonal": (lambda: orthogonal(nn.Linear(4, 3)), reals(4)),
+}
+WITHOUT_RULE: dict[str, tuple[Make, Callable[[], Tensor]]] = {
+    "bag of maxima": (bag("max"), tokens(6)),
+    "attention": (lambda: attention(), reals(5, 8)),
+    "attention with biases": (lambda: attention(add_bias_kv=True, add_zero_attn=True), reals(5, 8)),
+    "circular": (lambda: nn.Conv1d(4, 6, 3, padding=1, padding_mode="circular"), reals(4, 9)),
+}
+
+
+def clipped(rows: list[dict[str, Tensor]], max_norm: float) -> dict[str, Tensor]:
+    total = {name: torch.zeros_like(value) for name, value in rows[0].items()}
+    for row in rows:
+        norm = float(torch.cat([value.flatten() for value in row.values()]).norm())
+        for name, value in row.items():
+            total[name] += value * min(1.0, max_norm / norm)
+    return total
+
+
+@pytest.mark.parametrize("kind", [torch.float32, torch.float64])
+@pytest.mark.parametrize("name", [*LAYERS, *WITHOUT_RULE])
+def test_sums_are_those_of_rows_alone(name: str, kind: torch.dtype) -> None:
+    torch.manual_seed(4)
+    make, draw = (LAYERS | WITHOUT_RULE)[name]
+    model, inputs = make().to(kind), draw()
+    batch = inputs.to(kind) if inputs.is_floating_point() else inputs, torch.rand(COUNT, dtype=kind)
+    checked = CheckedModel.of(model, squares, batch)
+    assert name in WITHOUT_RULE or not checked.way.without_rule, checked.way.explain()
+    assert not checked.slow
+    alone = gradients_alone(model, batch, squares)
+    for count in (1, 2, 7, COUNT):
+        _, found = checked.room()
+        checked.add_clipped(found, tuple(part[:count] for part in batch), 2.0, Flat())
+        assert distance(found, clipped(alone[:count], 2.0)) < (1e-5 if kind == torch.float32 else 1e-10)
+
+
+def test_a_wrong_guess_is_seen() -> None:
+    """A scale that is squared is not affine: the layer is run with copies of its parameters instead."""
+
+    class Squared(Scaled):
+        def forward(self, values: Tensor) -> Tensor:
+            return values * self.weight**2
+
+    torch.manual_seed(1)
+    model, batch = Squared(5).double(), (torch.randn(7, 5).double(), torch.rand(7).double())
+    checked = CheckedModel.of(model, squares, batch)
+    assert checked.way.without_rule == ("Squared",)
+    assert checked.way.refused[0][1].startswith(("norms", "gradients"))
+    _, found = checked.room()
+    checked.add_clipped(found, batch, 0.5, Flat())
+    assert distance(found, clipped(gradients_alone(model, batch, squares), 0.5)) < 1e-10
+
+
+def test_a_gradient_that_is_zero_in_theory_slows_nothing() -> None:
+    """The bias of attention's keys: what is there is rounding, and two roundings are not alike."""
+
+    class Keys(nn.Module):
+        def __init__(self) -> None:
+            super().__init__()
+            self.key, self.query, self.value = (nn.Linear(8, 8) for _ in range(3))
+
+        def forward(self, values: Tensor) -> Tensor:
+            weights = (self.query(values) @ self.key(values).mT).softmax(-1)
+            return (weights @ self.value(values)).mean(1)
+
+    torch.manual_seed(2)
+    model, batch = Keys(), (torch.randn(7, 5, 8), torch.rand(7))
+    row = gradients_alone(model, batch, squares)[0]
+    assert float(row["key.bias"].norm()) < 1e-5 * float(row["key.weight"].norm())
+    checked = CheckedModel.of(model, squares, batch)
+    assert checked.way.refused == () and checked.way.without_rule == ()
+
+
+def shares(model: nn.Module, batch: tuple[Tensor, Tensor]) -> list[float]:
+    """Norms of what each row adds."""
+    checked = CheckedModel.of(model, squares, batch)
+    assert not checked.way.without_rule
+    norms = []
+    for row in range(len(batch[0])):
+        _, found = checked.room()
+        checked.add_clipped(found, tuple(part[row : row + 1] for part in batch), 1.0, Flat())
+        norms.append(float(torch.cat([value.flatten().double() for value in found.values()]).norm()))
+    return norms
+
+
+@pytest.mark.parametrize("size", [1.0, 1e3, 1e-3])
+def test_rows_along_a_normed_direction_stay_within_the_norm(size: float) -> None:
+    """Their gradient of the direction cancels, and the length is not trained."""
+    torch.manual_seed(3)
+    model = weight_norm(nn.Linear(50, 3, bias=False))
+    lines = model.parametrizations.weight.original1.detach()
+    with torch.no_grad():
+        lines[1:] = lines[0] * torch.tensor([[2.0], [3.0]])
+        model.parametrizations.weight.original0.mul_(1e4)
+    inputs = torch.cat([size * lines[:1] * k for k in (1, 3, 1e3)] + [torch.randn(2, 50)])
+    inputs[3] = inputs[0] + 1e-5 * torch.randn(50)
+    for norm in shares(model, (inputs, torch.rand(5))):
+        assert norm <= 1 + CHARGED_ROUNDING
+
+
+class TiedWords(nn.Module):
+    """A table that is read, and is the matrix of the last layer."""
+
+    def __init__(self) -> None:
+        super().__init__()
+        self.words, self.last = nn.Embedding(40, 16), nn.Linear(16, 40, bias=False)
+        self.last.weight = self.words.weight
+
+    def forward(self, tokens: Tensor) -> Tensor:
+        return self.last(torch.tanh(self.words(tokens)))
+
+
+@pytest.mark.parametrize("kind", [torch.float32, torch.float64])
+def test_a_tied_table_needs_no_table_per_row(kind: torch.dtype) -> None:
+    torch.manual_seed(5)
+    model, batch = TiedWords().to(kind), (torch.randint(0, 40, (7, 3)), torch.rand(7).to(kind))
+    checked = CheckedModel.of(model, squares, batch)
+    checked.run.begin(7)
+    with checked.run:
+        checked.run.begin(7)
+        parts, _ = checked._weighed(batch, 7, 1.0, Flat(), 1.0)
+    assert [type(part).__name__ for _, part in parts] == ["TiedTable"]
+    assert all(held.numel() < 7 * 40 * 16 for held in parts[0][1].held())
+    alone = gradients_alone(model, batch, squares)
+    norms = torch.stack([row["words.weight"].norm() for row in alone])
+    assert torch.allclose(parts[0][1].squares().sqrt(), norms, rtol=1e-5 if kind == torch.float32 else 1e-10)
+    rows = parts[0][1].rows()["weight"]
+    assert torch.allclose(rows, torch.stack([row["words.weight"] for row in alone]), atol=1e-4)
