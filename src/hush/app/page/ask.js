@@ -38,22 +38,26 @@ async function reply(path, type, body, signal) {
 export class Slot {
   #name; #turn = 0; #flight = null;
 
+  // Turns are counted for the server, too: a question that was overtaken on its way must not end the newer one.
+  #next() { return ++this.#turn; }
+
   constructor(name) { this.#name = name; }
 
   get busy() { return this.#flight !== null; }
 
   ask(name, given) {
-    const body = JSON.stringify({ tab, slot: this.#name, ask: name, with: given });
-    return this.#send("/ask", "application/json", body);
+    const turn = this.#next();
+    const body = JSON.stringify({ tab, slot: this.#name, turn, ask: name, with: given });
+    return this.#send(turn, "/ask", "application/json", body);
   }
 
   upload(file, fields) {
-    const query = new URLSearchParams({ tab, name: file.name, ...fields });
-    return this.#send(`/scores?${query}`, "application/octet-stream", file);
+    const turn = this.#next();
+    const query = new URLSearchParams({ tab, turn, name: file.name, ...fields });
+    return this.#send(turn, `/scores?${query}`, "application/octet-stream", file);
   }
 
-  async #send(path, type, body) {
-    const turn = ++this.#turn;
+  async #send(turn, path, type, body) {
     if (this.#flight) {
       await Promise.race([this.#flight.landed, wait(PATIENCE)]);
       if (turn !== this.#turn) return STALE;
@@ -67,7 +71,7 @@ export class Slot {
       const answer = await flying;
       return turn === this.#turn ? answer : STALE;
     } catch (error) {
-      if (turn !== this.#turn || error.name === "AbortError" || error.kind === "superseded") return STALE;
+      if (turn !== this.#turn || error.name === "AbortError") return STALE;
       throw error;
     } finally {
       if (this.#flight === flight) this.#flight = null;

@@ -23,7 +23,7 @@ from hush.app.service import library
 from hush.app.service.book_view import PLACE
 from hush.app.service.guard import body_of, refusal
 from hush.app.service.menu import BOOK, MENU
-from hush.app.service.workers import Limits, WorkerPool
+from hush.app.service.workers import Limits, Spot, WorkerPool
 
 PAGE = Path(__file__).parents[1] / "page"
 KINDS = {".html": "text/html", ".css": "text/css", ".js": "text/javascript", ".svg": "image/svg+xml"}
@@ -102,25 +102,25 @@ class Site:
     # -- what is asked -------------------------------------------------------------------------------------------
 
     async def ask(self, request: Request) -> Response:
-        """One question, as {"tab", "slot", "ask", "with"}."""
-        name, given, place = _question(await body_of(request))
+        """One question, as {"tab", "slot", "turn", "ask", "with"}."""
+        name, given, spot = _question(await body_of(request))
         if name == "hello":
             return _json(json.dumps({"answer": self._hello()}).encode())
         if name in BOOK:
-            return await self._ask_book(request, place, name, given)
+            return await self._ask_book(request, spot, name, given)
         if name not in MENU:
             raise HTTPException(404, "There is no such question.")
-        return _json(await _awaited(request, self.pool.ask(place, name, given)))
+        return _json(await _awaited(request, self.pool.ask(spot, name, given)))
 
-    async def _ask_book(self, request: Request, place: tuple[str, str], name: str, given: dict[str, Any]) -> Response:
+    async def _ask_book(self, request: Request, spot: Spot, name: str, given: dict[str, Any]) -> Response:
         if self.settings.ledger is None:
             raise HTTPException(404, "No book was given: hush app --ledger BOOK")
         if name == "record" and not self.settings.write:
             raise HTTPException(403, "The book is read only: hush app --ledger BOOK --write")
         given = given | {PLACE: self.settings.ledger}
         if name == "record":  # once it is on its way it is not given up, whoever goes away
-            return _json(await self.pool.ask(place, name, given, BOOK_PATIENCE))
-        return _json(await _awaited(request, self.pool.ask(place, name, given, BOOK_PATIENCE)))
+            return _json(await self.pool.ask(spot, name, given, BOOK_PATIENCE))
+        return _json(await _awaited(request, self.pool.ask(spot, name, given, BOOK_PATIENCE)))
 
     def _hello(self) -> dict[str, Any]:
         return {
@@ -146,8 +146,9 @@ class Site:
             path = Path(folder) / f"scores{ending}"
             await asyncio.to_thread(path.write_bytes, content)
             given = {"file": str(path), "expression": query.get("expression", ""), "delta": delta}
-            place = _place(query.get("tab"), "scores")
-            return _json(await _awaited(request, self.pool.ask(place, "scores", given)))
+            turn = query.get("turn", "0")
+            spot = _spot(query.get("tab"), "scores", int(turn) if turn.isascii() and turn.isdigit() else 0)
+            return _json(await _awaited(request, self.pool.ask(spot, "scores", given)))
 
 
 def site_of(settings: Settings) -> Starlette:
@@ -166,21 +167,21 @@ def site_of(settings: Settings) -> Starlette:
     )
 
 
-def _question(body: bytes) -> tuple[str, dict[str, Any], tuple[str, str]]:
+def _question(body: bytes) -> tuple[str, dict[str, Any], Spot]:
     try:
         asked = json.loads(body)
     except (ValueError, RecursionError):
         raise HTTPException(400, "A question is one JSON object.") from None
     if not isinstance(asked, dict) or not isinstance(asked.get("with", {}), dict):
         raise HTTPException(400, "A question is one JSON object.")
-    return str(asked.get("ask")), asked.get("with", {}), _place(asked.get("tab"), asked.get("slot"))
+    return str(asked.get("ask")), asked.get("with", {}), _spot(asked.get("tab"), asked.get("slot"), asked.get("turn", 0))
 
 
-def _place(tab: object, slot: object) -> tuple[str, str]:
+def _spot(tab: object, slot: object, turn: object) -> Spot:
     for name in (tab, slot):
         if not isinstance(name, str) or not 0 < len(name) <= LONGEST_PLACE:
             raise HTTPException(400, "A question says from which tab and for which place it is.")
-    return str(tab), str(slot)
+    return Spot(str(tab), str(slot), turn if isinstance(turn, int) else 0)
 
 
 async def _awaited(request: Request, asking: Awaitable[bytes]) -> bytes:

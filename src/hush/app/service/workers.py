@@ -27,8 +27,13 @@ PRELOADED = ["hush.app.service.menu"]
 """What every question needs."""
 WAY = "forkserver" if "forkserver" in multiprocessing.get_all_start_methods() else "spawn"
 """A fork of a small process that has loaded all code already is ready in some milliseconds."""
-STALE = "superseded"
-"""The kind of an error that says: a newer question of the same place took over."""
+
+class Spot(NamedTuple):
+    """Where a question comes from: a tab, a place in it, and the how-manieth question of that place it is."""
+
+    tab: str
+    slot: str
+    turn: int = 0
 
 
 class Limits(NamedTuple):
@@ -47,6 +52,9 @@ class Limits(NamedTuple):
 def trouble(kind: str, message: str) -> bytes:
     """A reply that is no answer."""
     return json.dumps({"error": {"kind": kind, "message": message}}).encode()
+
+
+OVERTAKEN = trouble("superseded", "A newer question took the place of this one.")
 
 
 # -- in the worker -----------------------------------------------------------------------------------------------
@@ -157,27 +165,30 @@ class WorkerPool:
         for worker in self._all:
             self._idle.put_nowait(worker)
         self._threads = ThreadPoolExecutor(size, thread_name_prefix="hush-worker")
-        self._asked: dict[tuple[str, str], asyncio.Task[bytes]] = {}
+        self._asked: dict[tuple[str, str], tuple[int, asyncio.Task[bytes]]] = {}
         self.waiting = 0
 
-    async def ask(self, place: tuple[str, str], name: str, given: dict[str, Any], patience: float = 0.0) -> bytes:
+    async def ask(self, spot: Spot, name: str, given: dict[str, Any], patience: float = 0.0) -> bytes:
         """The reply to a question; an older one of the same place is given up, wherever it is."""
         if self.waiting >= MOST_WAITING:
             return trouble("busy", "Too many questions wait already: please ask again in a moment.")
-        before = self._asked.get(place)
-        if before is not None:
+        place = spot.tab, spot.slot
+        if place in self._asked:
+            turn, before = self._asked[place]
+            if turn > spot.turn:  # this one was overtaken on its way
+                return OVERTAKEN
             before.cancel()
         task = asyncio.create_task(self._replied(name, given, patience or self._limits.patience))
-        self._asked[place] = task
+        self._asked[place] = spot.turn, task
         try:
             await asyncio.wait({task})
         except asyncio.CancelledError:
             task.cancel()
             raise
         finally:
-            if self._asked.get(place) is task:
+            if self._asked.get(place, (0, None))[1] is task:
                 del self._asked[place]
-        return trouble(STALE, "A newer question took the place of this one.") if task.cancelled() else task.result()
+        return OVERTAKEN if task.cancelled() else task.result()
 
     async def _replied(self, name: str, given: dict[str, Any], patience: float) -> bytes:
         question, ended = json.dumps([name, given]).encode(), threading.Event()
@@ -208,7 +219,7 @@ class WorkerPool:
 
     async def warm(self) -> None:
         """Make the processes before the first question comes."""
-        await asyncio.gather(*(self.ask(("", str(place)), "words", {}) for place in range(self._size)))
+        await asyncio.gather(*(self.ask(Spot("", str(place)), "words", {}) for place in range(self._size)))
 
     def close(self) -> None:
         """End all processes."""
