@@ -7,7 +7,7 @@ from argparse import ArgumentParser, Namespace
 from typing import Any
 
 import hush
-from hush.app import output
+from hush.app import output, table_options
 from hush.app.options import PICTURE, add_examples, add_json
 from hush.errors import InvalidParameter
 
@@ -24,11 +24,16 @@ NEEDED = {
     "median": ("population", "bounds"),
     "quantile": ("population", "bounds", "p"),
     "training": ("examples", "batch_sizes", "epochs"),
+    "table": (),
 }
 """What can be planned, and the options without which it makes no sense."""
+TABLE = ("group_sizes", "unit", "max_contributions", "max_groups", "max_per_group")
+"""Options of a table beside those that say what is asked of each group."""
 ABOUT = """\
 a model is public: "normal MEAN SD", "lognormal MU SIGMA", "uniform LOW HIGH", "exponential MEAN", "beta A B" (between
 the bounds), or --public-pilot, a file of public numbers; without one, the plan is for the worst case.
+a table is asked for as in `hush release table`, with --bounds COLUMN LOW HIGH; without --by it is one group of all
+records, so that a count, a sum or a variance can be planned too. Its samples are Poisson samples.
 """
 
 
@@ -36,7 +41,7 @@ def add(parser: ArgumentParser) -> None:
     """The options."""
     parser.add_argument("statistic", choices=tuple(NEEDED), help="what to plan")
     parser.add_argument("--population", type=float, help="number of records")
-    parser.add_argument("--bounds", type=float, nargs=2, metavar=("LOW", "HIGH"), help="public bounds of the values")
+    parser.add_argument("--bounds", nargs="+", action="append", metavar="LOW HIGH", help="public bounds of the values")
     parser.add_argument("--epsilon", type=float, required=True)
     parser.add_argument("--delta", type=float, default=0.0, help="(0)")
     parser.add_argument("--p", type=float, help="which quantile")
@@ -54,6 +59,10 @@ def add(parser: ArgumentParser) -> None:
     parser.add_argument("--batch-sizes", type=float, nargs="+", help="training: expected batch sizes")
     parser.add_argument("--epochs", type=float, nargs="+", help="training: passes over the data")
     parser.add_argument("--out", help=PICTURE)
+    parser.add_argument("--group-sizes", type=float, nargs="+", help="table: records of each group (1000)")
+    parser.add_argument("--unit", metavar="COLUMN", help="table: the column of users")
+    parser.add_argument("--max-contributions", type=int, metavar="K", help="table: records kept of each user")
+    table_options.add_query(parser, "a table (hush plan table)")
     add_json(parser)
     add_examples(
         parser,
@@ -61,6 +70,7 @@ def add(parser: ArgumentParser) -> None:
         'hush plan median --population 10001 --bounds 0 2000 --epsilon 0.1 --model "lognormal 5 0.5" --out plan.svg',
         "hush plan quantile --p 0.9 --population 100000 --bounds 0 1 --epsilon 1 --public-pilot last_year.txt",
         "hush plan mean --population 10001 --bounds 0 1 --epsilon 1 --relation add-remove --queries 100 --delta 1e-6",
+        "hush plan table --by region=N,S --count --variance income --bounds income 0 2000 --epsilon 1 --group-sizes 900 80",
         "hush plan training --examples 60000 --batch-sizes 64 256 1024 --epochs 10 --epsilon 2 --delta 1e-5",
         more=ABOUT,
     )
@@ -69,7 +79,8 @@ def add(parser: ArgumentParser) -> None:
 def run(arguments: Namespace) -> str:
     """The table and the answer, or their JSON."""
     _check(arguments)
-    found = _training(arguments) if arguments.statistic == "training" else _release(arguments)
+    plans = {"training": _training, "table": _table}
+    found = plans.get(arguments.statistic, _release)(arguments)
     if arguments.out:
         output.saved(found.chart(), arguments.out)
     return output.as_json(found.document()) if arguments.json else str(found)
@@ -82,7 +93,11 @@ def _check(arguments: Namespace) -> None:
     if missing:
         raise InvalidParameter(f"hush plan {arguments.statistic}", "all that it depends on", missing=missing)
     others = dict.fromkeys(name for names in NEEDED.values() for name in names if name not in own)
-    surplus = [_option(name) for name in others if getattr(arguments, name) is not None]
+    if arguments.statistic == "table":
+        del others["bounds"]
+    else:
+        others |= dict.fromkeys((*TABLE, *table_options.PLAIN, *table_options.ONLY))
+    surplus = [_option(name) for name in others if getattr(arguments, name) not in (None, False, [])]
     if surplus:
         raise InvalidParameter(f"hush plan {arguments.statistic}", "no option of another plan", given=surplus)
 
@@ -101,10 +116,25 @@ def _training(arguments: Namespace) -> hush.TrainingPlans:
     )
 
 
+def _table(arguments: Namespace) -> hush.plan.TablePlan:
+    return hush.plan.table(
+        table_options.asked(arguments), sizes=arguments.group_sizes or [1000.0], rates=arguments.rates
+    )
+
+
+def _bounds(arguments: Namespace) -> tuple[float, float]:
+    rule = "--bounds LOW HIGH, two numbers"
+    try:
+        low, high = map(float, arguments.bounds[-1])
+    except ValueError:
+        raise InvalidParameter(f"hush plan {arguments.statistic}", rule, bounds=arguments.bounds[-1]) from None
+    return low, high
+
+
 def _release(arguments: Namespace) -> hush.Plan:
     shared: dict[str, Any] = {
         "population": arguments.population,
-        "bounds": tuple(arguments.bounds),
+        "bounds": _bounds(arguments),
         "epsilon": arguments.epsilon,
         "delta": arguments.delta,
         "model": _model(arguments),
@@ -122,7 +152,7 @@ def _model(arguments: Namespace) -> object:
         raise InvalidParameter("hush plan", "--model or --public-pilot, not both", model=arguments.model)
     if arguments.public_pilot:
         return _pilot(arguments.public_pilot)
-    return _named(arguments.model, arguments.bounds) if arguments.model else None
+    return _named(arguments.model, _bounds(arguments)) if arguments.model else None
 
 
 def _pilot(file: str) -> hush.PublicPilot:
