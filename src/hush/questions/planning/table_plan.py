@@ -165,7 +165,7 @@ def on_sample(query: Query, rate: float) -> Query:
 
     >>> from hush import releases
     >>> on_sample(releases.GroupBy(keys={}, ask={"people": releases.Rows()}, epsilon=1.0), 0.1).epsilon
-    2.90032...
+    2.90047...
     """
     number(WHO, "0 < rate <= 1", 0.0, 1.0, low_open=True, rate=rate)
     delta = float(query.delta or 0.0)
