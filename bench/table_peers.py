@@ -119,7 +119,11 @@ def opendp_accuracy(file: str) -> Asked:
             split_evenly_over=1,
             margins=[dp.polars.Margin(max_length=100_000)],
         )
-        every = [dp.len().alias("n"), income.dp.sum(BOUNDS).alias("sum"), income.dp.median(list(range(2001))).alias("middle")]
+        every = [
+            dp.len().alias("n"),
+            income.dp.sum(BOUNDS).alias("sum"),
+            income.dp.median(list(range(2001))).alias("middle"),
+        ]
         found = context.query().group_by("region").agg(every).with_keys(keys).release().collect()
         rows = {row["region"]: row for row in found.to_dicts()}
         of = [rows[region] for region in REGIONS]
@@ -159,7 +163,9 @@ def tumult_accuracy(file: str) -> Asked:
         every = [by.count(name="v"), by.average("income", *BOUNDS, name="v"), by.median("income", *BOUNDS, name="v")]
         answers = []
         for query in every:
-            rows = session.evaluate(query, PureDPBudget(session.remaining_privacy_budget.value / (3 - len(answers)))).collect()
+            rows = session.evaluate(
+                query, PureDPBudget(session.remaining_privacy_budget.value / (3 - len(answers)))
+            ).collect()
             answers.append({row["region"]: float(row["v"]) for row in rows})
         return [[answer[region] for answer in answers] for region in REGIONS]
 

@@ -114,7 +114,19 @@ def test_errors_are_one_line_with_code_2(capsys: pytest.CaptureFixture[str], wor
 
 
 def test_a_table_vs_the_library(capsys: pytest.CaptureFixture[str], tmp_path: Path) -> None:
-    asked = ["plan", "table", "--by", "region=N,S", "--count", "--variance", "income", "--bounds", "income", "0", "2000"]
+    asked = [
+        "plan",
+        "table",
+        "--by",
+        "region=N,S",
+        "--count",
+        "--variance",
+        "income",
+        "--bounds",
+        "income",
+        "0",
+        "2000",
+    ]
     more = ["--epsilon", "1", "--group-sizes", "900", "80", "--rates", "0.1"]
     document = json.loads(said(capsys, *asked, *more, "--json")[1])
     releases = hush.releases

@@ -300,7 +300,9 @@ def test_a_table_is_planned_column_by_column() -> None:
     assert found.whole(found.rows[0]) == 1.0 and not found.sample and "Do not sample" in str(found)
 
 
-@pytest.mark.parametrize("given", [{"sizes": []}, {"sizes": 0.0}, {"rates": [0.0]}, {"rates": [1.5]}, {"sizes": math.nan}])
+@pytest.mark.parametrize(
+    "given", [{"sizes": []}, {"sizes": 0.0}, {"rates": [0.0]}, {"rates": [1.5]}, {"sizes": math.nan}]
+)
 def test_bad_plans_of_tables(given: dict[str, object]) -> None:
     query = releases.GroupBy(keys={}, ask={"people": releases.Rows()}, epsilon=1.0)
     with pytest.raises(hush.InvalidParameter):

@@ -42,7 +42,9 @@ def test_all_neighbours_vs_the_stated_guarantee(epsilon: float, delta: float) ->
     bound = bound_for(epsilon, delta)
     chance = law(epsilon, bound)[bound]
     assert chance <= chance_of_bound(epsilon, bound) <= delta < law(epsilon, bound - 1)[bound - 1]
-    claim = hush.UnknownKeys(hush.ApproxDP(epsilon, chance_of_bound(epsilon, bound)), 1, chance_of_bound(epsilon, bound))
+    claim = hush.UnknownKeys(
+        hush.ApproxDP(epsilon, chance_of_bound(epsilon, bound)), 1, chance_of_bound(epsilon, bound)
+    )
     for at in (0.0, epsilon / 2, epsilon, 2 * epsilon):
         stated, worst = claim.delta(epsilon=at).upper, 0.0
         for users in range(2 * bound + 3):

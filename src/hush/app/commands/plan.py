@@ -70,7 +70,7 @@ def add(parser: ArgumentParser) -> None:
         'hush plan median --population 10001 --bounds 0 2000 --epsilon 0.1 --model "lognormal 5 0.5" --out plan.svg',
         "hush plan quantile --p 0.9 --population 100000 --bounds 0 1 --epsilon 1 --public-pilot last_year.txt",
         "hush plan mean --population 10001 --bounds 0 1 --epsilon 1 --relation add-remove --queries 100 --delta 1e-6",
-        "hush plan table --by region=N,S --count --variance income --bounds income 0 2000 --epsilon 1 --group-sizes 900 80",
+        "hush plan table --by region=N,S --count --variance age --bounds age 0 120 --epsilon 1 --group-sizes 900 80",
         "hush plan training --examples 60000 --batch-sizes 64 256 1024 --epochs 10 --epsilon 2 --delta 1e-5",
         more=ABOUT,
     )

@@ -141,7 +141,9 @@ def quantile(
     return _plan(name, given, known, of_median.rows(given, known, share, cost))
 
 
-def table(query: GroupedQuery, *, sizes: float | Sequence[float] = 1000, rates: Iterable[float] | None = None) -> TablePlan:
+def table(
+    query: GroupedQuery, *, sizes: float | Sequence[float] = 1000, rates: Iterable[float] | None = None
+) -> TablePlan:
     """Expected error of every column of a grouped query (`hush.releases.GroupBy`), on all records and on samples.
 
     `sizes` is how many records a group has, or a list with one number per group: public guesses. The errors are those

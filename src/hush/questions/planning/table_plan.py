@@ -66,7 +66,7 @@ class TablePlanRow:
 
 @dataclass(frozen=True)
 class TablePlan:
-    """Expected errors of a grouped query at one target, with and without a sample; its text is a table and an answer."""
+    """Expected errors of a grouped query at one target, with and without a sample; its text is a table."""
 
     epsilon: float
     delta: float
@@ -112,7 +112,10 @@ class TablePlan:
         lines = [
             ChartLine(name, rates, tuple(row.column(name) / max(first[name], 1e-300) for row in rows)) for name in first
         ]
-        x, y = Axis("sampling rate (1: all records)", log=True), Axis("expected error, over that of all records", log=True)
+        x, y = (
+            Axis("sampling rate (1: all records)", log=True),
+            Axis("expected error, over that of all records", log=True),
+        )
         return Chart("Expected error of a table", f"{self._setting()}\n{self.answer}", x, y, tuple(lines))
 
     def _setting(self) -> str:

@@ -33,7 +33,8 @@ from hush.releases.kept_release import charge_of, read_release, write_release
 from hush.releases.query import Query
 from hush.releases.records import Records, records
 from hush.releases.release import Release
-from hush.releases.row_wise.row_expressions import ANY, TRUTH, ColumnOf, Expression, replaced_columns
+from hush.releases.row_wise.row_constants import ANY, TRUTH
+from hush.releases.row_wise.row_expressions import ColumnOf, Expression, replaced_columns
 from hush.releases.sample import Sample
 from hush.releases.tables.table import Table, as_table
 from hush.releases.tables.tally import Key, Limits, Tally

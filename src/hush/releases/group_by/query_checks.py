@@ -6,16 +6,8 @@ from collections.abc import Sequence
 from typing import Any
 
 from hush.errors import InvalidParameter
-from hush.releases.row_wise.row_expressions import (
-    ANY,
-    NUMBER,
-    TEXT,
-    TRUTH,
-    ColumnOf,
-    Expression,
-    column_or_expression,
-    kind_of,
-)
+from hush.releases.row_wise.row_constants import ANY, NUMBER, TEXT, TRUTH, kind_of
+from hush.releases.row_wise.row_expressions import ColumnOf, Expression, column_or_expression
 from hush.releases.row_wise.row_parser import row_expression
 from hush.releases.tables.table import Table
 

@@ -150,7 +150,11 @@ def _fixed(column: Any) -> np.ndarray:
     if column.null_count or types.is_boolean(column.type):
         return column.to_numpy()
     kind = np.dtype(column.type.to_pandas_dtype())
-    found = [np.frombuffer(c.buffers()[1], dtype=kind, count=len(c), offset=c.offset * kind.itemsize) for c in column.chunks if len(c)]
+    found = [
+        np.frombuffer(c.buffers()[1], dtype=kind, count=len(c), offset=c.offset * kind.itemsize)
+        for c in column.chunks
+        if len(c)
+    ]
     return found[0] if len(found) == 1 else np.concatenate(found) if found else np.empty(0, dtype=kind)
 
 

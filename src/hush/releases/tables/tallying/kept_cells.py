@@ -163,7 +163,9 @@ class KeptCells:
             self._winner[at] = left  # one record of each user at a time
             won = self._winner.take(at) == left
             turn = left[won]
-            shelves = at[won] if not self._by_group else self._shelf(at[won], groups.take(turn), group_hashes.take(turn))
+            shelves = (
+                at[won] if not self._by_group else self._shelf(at[won], groups.take(turn), group_hashes.take(turn))
+            )
             if shelves is None or not self._shelves.put(
                 shelves, hashes.take(turn), [column.take(turn) for column in content]
             ):
@@ -207,7 +209,7 @@ class KeptCells:
         return shelves
 
     def listed(self) -> Iterator[list[np.ndarray]]:
-        """Users, groups, hashes of (user, group), hashes of records, and content of what is kept, some users at a time."""
+        """Users, groups, hashes of (user, group), hashes of records, and content of all that is kept."""
         for first in range(0, len(self._shelves.last), PIECE * self._groups_each):
             shelf, hashes, content = self._shelves.listed(first, first + PIECE * self._groups_each)
             users = (shelf // self._groups_each).astype(np.int32)

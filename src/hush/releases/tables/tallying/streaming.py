@@ -7,7 +7,8 @@ from typing import Any, Protocol
 
 import numpy as np
 
-from hush.releases.row_wise.row_expressions import ANY, NUMBER, TEXT, ColumnOf, Expression
+from hush.releases.row_wise.row_constants import ANY, NUMBER, TEXT
+from hush.releases.row_wise.row_expressions import ColumnOf, Expression
 from hush.releases.tables.ids.text_bytes import mixed
 from hush.releases.tables.tally import Tallied, Tally
 from hush.releases.tables.tallying.accumulators import GroupCounts, GroupSums, bits_of, cell_of, measured
@@ -168,7 +169,12 @@ class _Limited(_Plain):
         hashes = mixed(hashes) if self._limits.groups is not None else hashes  # their order decides which groups count
         within = self._kept.within(users, hashes)
         if len(within) < len(users):
-            users, groups, hashes, batch = users.take(within), groups.take(within), hashes.take(within), batch.at(within)
+            users, groups, hashes, batch = (
+                users.take(within),
+                groups.take(within),
+                hashes.take(within),
+                batch.at(within),
+            )
         self._kept.add(users, groups, hashes, self.content(batch))
 
     def finish(self) -> None:
