@@ -43,9 +43,8 @@ def cluster(folder: Path) -> Iterator[str]:
             str(home / "jars" / "*"),
             *words,
         ]
-        return subprocess.Popen(
-            command, env=told, cwd=folder, stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL, start_new_session=True
-        )
+        with (folder / f"{words[0]}-{len(list(folder.iterdir()))}.log").open("wb") as log:
+            return subprocess.Popen(command, env=told, cwd=folder, stdout=log, stderr=log, start_new_session=True)
 
     master = started(
         "org.apache.spark.deploy.master.Master", "--host", "127.0.0.1", "--port", str(port), "--webui-port", "0"
@@ -54,7 +53,22 @@ def cluster(folder: Path) -> Iterator[str]:
     worker = "org.apache.spark.deploy.worker.Worker"
     running = [master]
     for host in HOSTS:
-        running.append(started(worker, "--host", host, "--webui-port", "0", "-c", "1", "-m", "1g", address))
+        running.append(
+            started(
+                worker,
+                "--work-dir",
+                str(folder / host),
+                "--host",
+                host,
+                "--webui-port",
+                "0",
+                "-c",
+                "1",
+                "-m",
+                "1g",
+                address,
+            )
+        )
     try:
         yield address
     finally:

@@ -146,6 +146,10 @@ class Part(ABC):
     def answer(self, run: Answering) -> list[CellColumn]:
         """Its columns, with noise."""
 
+    def ranks_off(self, level: NoiseLevel, unit: Protected, sure: float) -> float | None:  # noqa: ARG002
+        """How many records of its group a value is off at most, with this confidence; None where it is no quantile."""
+        return None
+
 
 @dataclass(frozen=True, eq=False)
 class NoisyGroups:
