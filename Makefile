@@ -7,6 +7,8 @@ ALLOCATION := bench/.venv-allocation
 AUDITING := bench/.venv-auditing
 LEARNING := bench/.venv-learning
 RELEASES := bench/.venv-releases
+TABLES := bench/.venv-tables
+TUMULT := bench/.venv-tumult
 RUN := --noise 1.0 --rate 0.01 --steps 10000 --delta 1e-5
 
 .DEFAULT_GOAL := help
@@ -51,7 +53,7 @@ check: setup ## lint, formatting, types and the import layers
 	$(BIN)/pyright
 	$(BIN)/lint-imports
 
-bench: setup $(addsuffix /.ready,$(BENCH) $(ALLOCATION) $(AUDITING) $(LEARNING) $(RELEASES)) ## compare with other accountants, into bench/results
+bench: setup $(addsuffix /.ready,$(BENCH) $(ALLOCATION) $(AUDITING) $(LEARNING) $(RELEASES) $(TABLES) $(TUMULT)) ## compare with other accountants, into bench/results
 	$(BENCH)/bin/python bench/run.py
 	$(BENCH)/bin/python bench/random_trainings.py
 	$(BENCH)/bin/python bench/renyi.py
@@ -63,6 +65,7 @@ bench: setup $(addsuffix /.ready,$(BENCH) $(ALLOCATION) $(AUDITING) $(LEARNING) 
 	$(RELEASES)/bin/python bench/releases.py
 	$(RELEASES)/bin/python bench/estimators.py $(BENCH)/bin/python
 	$(BIN)/python bench/engines.py
+	$(BIN)/python bench/grouped.py $(TABLES)/bin/python $(TUMULT)/bin/python
 
 # $(call environment,DIRECTORY,REQUIREMENTS): with hush; torch goes first here too, where it is pinned.
 define environment
@@ -84,6 +87,19 @@ $(eval $(call environment,$(RELEASES),bench/requirements-releases.txt))
 # jax-privacy brings jax with it.
 $(eval $(call environment,$(AUDITING),bench/requirements-auditing.txt))
 
+# $(call alone,DIRECTORY,REQUIREMENTS): without hush, for libraries whose packages are older than hush's.
+define alone
+$(1)/.ready: $(2)
+	$(PYTHON) -m venv --clear $(1)
+	$(1)/bin/python $(PIP) install --requirement $(2)
+	@touch $$@
+endef
+
+# OpenDP wants an older Polars than hush has.
+$(eval $(call alone,$(TABLES),bench/requirements-tables.txt))
+# Tumult wants numpy 1, pandas 1.5 and Spark 3.5.
+$(eval $(call alone,$(TUMULT),bench/requirements-tumult.txt))
+
 clean: ## remove the environments and every cache
-	rm -rf .venv .venv-* $(BENCH) $(ALLOCATION) $(AUDITING) $(LEARNING) $(RELEASES) dist build .pytest_cache .ruff_cache .hypothesis .import_linter_cache
+	rm -rf .venv .venv-* $(BENCH) $(ALLOCATION) $(AUDITING) $(LEARNING) $(RELEASES) $(TABLES) $(TUMULT) dist build .pytest_cache .ruff_cache .hypothesis .import_linter_cache
 	find . -name __pycache__ -type d -prune -exec rm -rf {} +

@@ -30,6 +30,7 @@ def cluster(folder: Path) -> Iterator[str]:
     port = _free()
     address = f"spark://127.0.0.1:{port}"
     told = os.environ | {"SPARK_NO_DAEMONIZE": "1", "PYSPARK_PYTHON": sys.executable, "SPARK_HOME": str(home)}
+    told["SPARK_SCALA_VERSION"] = next(home.glob("jars/spark-core_*.jar")).name.split("_")[1].split("-")[0]
     told["PYTHONPATH"] = os.pathsep.join(path for path in sys.path if path)
 
     def started(*words: str) -> subprocess.Popen[bytes]:
