@@ -10,6 +10,8 @@ AUDITING := bench/.venv-auditing
 LEARNING := bench/.venv-learning
 RELEASES := bench/.venv-releases
 AXE := .browser
+TABLES := bench/.venv-tables
+TUMULT := bench/.venv-tumult
 RUN := --noise 1.0 --rate 0.01 --steps 10000 --delta 1e-5
 
 .DEFAULT_GOAL := help
@@ -77,7 +79,7 @@ docs: .venv-docs/.ready ## build the site of the documentation, offline and stri
 	.venv-docs/bin/python $(PIP) install --requirement docs/requirements.txt
 	@touch $@
 
-bench: setup $(addsuffix /.ready,$(BENCH) $(ALLOCATION) $(AUDITING) $(LEARNING) $(RELEASES)) ## compare with other accountants, into bench/results
+bench: setup $(addsuffix /.ready,$(BENCH) $(ALLOCATION) $(AUDITING) $(LEARNING) $(RELEASES) $(TABLES) $(TUMULT)) ## compare with other accountants, into bench/results
 	$(BENCH)/bin/python bench/run.py
 	$(BENCH)/bin/python bench/random_trainings.py
 	$(BENCH)/bin/python bench/renyi.py
@@ -93,6 +95,7 @@ bench: setup $(addsuffix /.ready,$(BENCH) $(ALLOCATION) $(AUDITING) $(LEARNING) 
 	$(RELEASES)/bin/python bench/releases.py
 	$(RELEASES)/bin/python bench/estimators.py $(BENCH)/bin/python
 	$(BIN)/python bench/engines.py
+	$(BIN)/python bench/grouped.py $(TABLES)/bin/python $(TUMULT)/bin/python
 
 # $(call environment,DIRECTORY,REQUIREMENTS): with hush; torch goes first here too, where it is pinned.
 define environment
@@ -115,6 +118,19 @@ $(eval $(call environment,$(RELEASES),bench/requirements-releases.txt))
 # jax-privacy brings jax with it.
 $(eval $(call environment,$(AUDITING),bench/requirements-auditing.txt))
 
+# $(call alone,DIRECTORY,REQUIREMENTS): without hush, for libraries whose packages are older than hush's.
+define alone
+$(1)/.ready: $(2)
+	$(PYTHON) -m venv --clear $(1)
+	$(1)/bin/python $(PIP) install --requirement $(2)
+	@touch $$@
+endef
+
+# OpenDP wants an older Polars than hush has.
+$(eval $(call alone,$(TABLES),bench/requirements-tables.txt))
+# Tumult wants numpy 1, pandas 1.5 and Spark 3.5.
+$(eval $(call alone,$(TUMULT),bench/requirements-tumult.txt))
+
 clean: ## remove the environments and every cache
-	rm -rf .venv .venv-* $(BENCH) $(ALLOCATION) $(AUDITING) $(LEARNING) $(RELEASES) $(AXE) dist build site .pytest_cache .ruff_cache .hypothesis .import_linter_cache
+	rm -rf .venv .venv-* $(BENCH) $(ALLOCATION) $(AUDITING) $(LEARNING) $(RELEASES) $(TABLES) $(TUMULT) $(AXE) dist build site .pytest_cache .ruff_cache .hypothesis .import_linter_cache
 	find . -name __pycache__ -type d -prune -exec rm -rf {} +

@@ -144,3 +144,31 @@ def test_search_says_how_many_runs_a_budget_buys(capsys: pytest.CaptureFixture[s
     assert (
         said(capsys, "plan", "search", "--run", "gaussian 4", "--epsilon", "1", "--delta", "1e-6", "--out", "x")[0] == 2
     )
+
+
+def test_a_table_vs_the_library(capsys: pytest.CaptureFixture[str], tmp_path: Path) -> None:
+    asked = [
+        "plan",
+        "table",
+        "--by",
+        "region=N,S",
+        "--count",
+        "--variance",
+        "income",
+        "--bounds",
+        "income",
+        "0",
+        "2000",
+    ]
+    more = ["--epsilon", "1", "--group-sizes", "900", "80", "--rates", "0.1"]
+    document = json.loads(said(capsys, *asked, *more, "--json")[1])
+    releases = hush.releases
+    stats = releases.Stats("income", bounds=(0, 2000), variance=True)
+    query = releases.GroupBy(keys={"region": ("N", "S")}, ask={"count": releases.Rows(), "income": stats}, epsilon=1.0)
+    assert document["rows"][0]["cells"] == [query.expected_error(900), query.expected_error(80)]
+    assert document["sample"] is False
+    picture = tmp_path / "plan.svg"
+    assert said(capsys, *asked, *more, "--out", str(picture))[0] == 0 and picture.stat().st_size > 1000
+    assert said(capsys, *asked, *more, "--population", "5")[0] == 1
+    assert said(capsys, *MEAN, "--count")[0] == 1
+    assert said(capsys, *MEAN[:-5], "--bounds", "0", "x", "--epsilon", "1")[0] == 1

@@ -9,6 +9,7 @@ import pytest
 from scipy import stats
 
 import hush
+from hush import releases
 from hush.curves.renyi.convert import amplify_inverse
 from hush.questions.planning import free_sampling
 from hush.questions.planning.of_mean import multiplier
@@ -281,3 +282,30 @@ def test_extremes_are_finite_and_within_the_bounds(asked: dict[str, object]) -> 
 def test_too_many_ranks_are_not_covered() -> None:
     with pytest.raises(hush.NotCovered, match="ranks"):
         hush.plan.median(population=10**9, bounds=(0, 2000), epsilon=1e-6, model=LOGNORMAL)
+
+
+def test_a_table_is_planned_column_by_column() -> None:
+    """Errors are those that the query tells; on a sample the whole budget is spent, and no more."""
+    asked = {"people": releases.Rows(), "x": releases.Stats("x", bounds=(0, 10), variance=True, median=True)}
+    query = releases.GroupBy(keys={"g": ("a", "b")}, ask=asked, epsilon=0.5, delta=1e-6)
+    found = hush.plan.table(query, sizes=[100, 900], rates=[0.1])
+    assert [row.rate for row in found.rows] == [1.0, 0.1]
+    assert found.rows[0].cells == (query.expected_error(100), query.expected_error(900))
+    inner = hush.plan.on_sample(query, 0.1)
+    spent = inner.on(hush.Poisson(rate=0.1)).mechanism.epsilon(delta=1e-6).upper
+    assert 0.5 * (1 - 1e-2) < spent <= 0.5
+    assert found.rows[1].cells[1] == inner.expected_error(900, rate=0.1)
+    errors = [cell["x_variance"] for cell in found.rows[1].cells]
+    assert found.rows[1].column("x_variance") == pytest.approx(math.sqrt((errors[0] ** 2 + errors[1] ** 2) / 2))
+    assert found.whole(found.rows[0]) == 1.0 and not found.sample and "Do not sample" in str(found)
+
+
+@pytest.mark.parametrize(
+    "given", [{"sizes": []}, {"sizes": 0.0}, {"rates": [0.0]}, {"rates": [1.5]}, {"sizes": math.nan}]
+)
+def test_bad_plans_of_tables(given: dict[str, object]) -> None:
+    query = releases.GroupBy(keys={}, ask={"people": releases.Rows()}, epsilon=1.0)
+    with pytest.raises(hush.InvalidParameter):
+        hush.plan.table(query, **given)  # type: ignore[arg-type]
+    with pytest.raises(hush.InvalidParameter, match="grouped query"):
+        hush.plan.table(releases.Count(epsilon=1.0))  # type: ignore[arg-type]

@@ -138,3 +138,21 @@ def test_half_a_chance_of_being_shown() -> None:
             contributions=AtMost(groups, 1),
         )
         assert query.plan.threshold == pytest.approx(users, rel=0.06)
+
+
+@pytest.mark.parametrize("confidence", [0.5, 0.95])
+def test_ranks_of_quantiles_vs_what_is_said(confidence: float) -> None:
+    """How many records lie between a released quantile and the true one, against the public bound of the statement."""
+    query = GroupBy(keys=KEYS, ask={"x": Stats("x", bounds=(0, 10), quantiles=[0.2], step=0.0625)}, epsilon=1.0)
+    most = query.parts[0].ranks_off(query.plan.levels[0], query.planning.charged, confidence)
+    assert most is not None
+    lattice = [np.rint(DATA["x"][DATA["g"] == g] / 0.0625) * 0.0625 for g in "ab"]
+    off = []
+    for seed in range(100):
+        found = query.release(DATA, source=hush.SeededSource(seed), confidence=confidence)
+        for value, mine in zip(found.value.column("x_p20").values, lattice, strict=True):
+            below, above = (mine < value).sum(), (mine > value).sum()
+            off.append(max(0.0, below - 0.2 * SIZE, above - 0.8 * SIZE))
+    assert np.mean(np.array(off) <= most) >= confidence
+    assert max(off) > most / 10  # the bound is of the right size
+    assert f"at most {math.ceil(most)} of the records" in found.statement()

@@ -107,7 +107,7 @@ def test_given_keys(most: AtMost, relation: hush.Relation, noise: str) -> None:
 
 @pytest.mark.parametrize("relation", [ADD, REPLACE])
 @pytest.mark.parametrize("most", [AtMost(1, 1), AtMost(2, 1), AtMost(1, 2)], ids=str)
-@pytest.mark.parametrize("noise", ["laplace", "gaussian"])
+@pytest.mark.parametrize("noise", ["laplace", "gaussian", "auto"])
 def test_unknown_keys(relation: hush.Relation, most: AtMost, noise: str) -> None:
     asked = query(UNKNOWN, USERS, relation, contributions=most, delta=0.05, noise=noise)
     assert excess(asked, asked.mechanism, most=most.linf) <= ROUNDING
@@ -124,6 +124,32 @@ def test_unknown_keys_and_two_counts(relation: hush.Relation) -> None:
 def test_sampled_users(keys: object, rate: float) -> None:
     asked = query(keys, USERS, contributions=AtMost(2, 1), delta=0.05)
     assert excess(asked, asked.on(hush.Poisson(rate=rate)).mechanism, users=3, most=1, rate=rate) <= ROUNDING
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("most", [AtMost(1, 1), AtMost(2, 1), AtMost(1, 2), AtMost(2, 2), AtMost(total=2)], ids=str)
+@pytest.mark.parametrize("relation", [ADD, REPLACE])
+@pytest.mark.parametrize("noise", ["laplace", "gaussian", "auto"])
+@pytest.mark.parametrize("keys", [GIVEN, UNKNOWN], ids=["given", "unknown"])
+def test_all_tables_of_three_users(most: AtMost, relation: hush.Relation, noise: str, keys: object) -> None:
+    asked = query(keys, USERS, relation, contributions=most, noise=noise, delta=0.05)
+    assert excess(asked, asked.mechanism, users=3, most=2) <= ROUNDING
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("most", [AtMost(1, 1), AtMost(2, 1), AtMost(2, 2)], ids=str)
+@pytest.mark.parametrize("relation", [ADD, REPLACE])
+@pytest.mark.parametrize("noise", ["laplace", "auto"])
+@pytest.mark.parametrize("keys", [GIVEN, UNKNOWN], ids=["given", "unknown"])
+@pytest.mark.parametrize("rate", [0.1, 0.5])
+def test_samples_of_three_users(most: AtMost, relation: hush.Relation, noise: str, keys: object, rate: float) -> None:
+    asked = query(keys, USERS, relation, contributions=most, noise=noise, delta=0.05)
+    try:
+        mechanism = asked.on(hush.Poisson(rate=rate)).mechanism
+    except hush.NotCovered:
+        assert relation is REPLACE
+        return
+    assert excess(asked, mechanism, users=3, most=most.linf, rate=rate) <= ROUNDING
 
 
 def test_the_bound_is_met() -> None:

@@ -62,6 +62,15 @@ def noisy(count: int, scale: float, gaussian: bool) -> np.ndarray:
     return np.diff(np.concatenate([[0.0], below, [1.0]]))
 
 
+@cache
+def bounded(count: int, epsilon: float, bound: int) -> np.ndarray:
+    """The law of a count with noise of weight exp(-epsilon |x|) within the bound."""
+    found = np.zeros(2 * REACH + ROOM + 1)
+    weights = np.exp(-epsilon * np.abs(np.arange(-bound, bound + 1)))
+    found[count - bound + REACH : count + bound + 1 + REACH] = weights / weights.sum()
+    return found
+
+
 def law_of(query: releases.GroupBy, table: tuple[Person, ...], only: str = "") -> np.ndarray:
     """The law of all counts that the query shows of both groups (or of one alone, which is less); a group that is not
     shown is one outcome."""
@@ -82,7 +91,10 @@ def _law_of_group(query: releases.GroupBy, found: Tallied, row: int | None) -> n
     for part, level in zip(query.parts, query.plan.levels, strict=True):
         count = part.totals(found)[0][row]
         deviation = part.noise(level, unit)
-        law = noisy(count, deviation if level.gaussian else deviation / math.sqrt(2), level.gaussian)
+        if level.bound is not None:
+            law = bounded(int(count), level.value, level.bound)
+        else:
+            law = noisy(int(count), deviation if level.gaussian else deviation / math.sqrt(2), level.gaussian)
         whole = np.multiply.outer(whole, law).ravel()
         passed = np.ones(size, dtype=bool)
         if part is query.planning.counted:

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import math
 from argparse import ArgumentParser, Namespace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -30,7 +29,16 @@ the price, too.
 
 def add(parser: ArgumentParser) -> None:
     """The options that a table has beside those of one statistic."""
-    more = parser.add_argument_group("a table (hush release table)")
+    more = add_query(parser, "a table (hush release table)")
+    more.add_argument("--together", action="store_true", help="all intervals hold at once")
+    more.add_argument("--delimiter", help="between the cells of a CSV file (,)")
+    more.add_argument("--out", help="write the table too: a name that ends in .csv, .json or .parquet")
+    more.add_argument("--group-size", type=float, default=1000.0, help="records of a group, for --dry-run (1000)")
+
+
+def add_query(parser: ArgumentParser, title: str) -> Any:
+    """The options that say what is asked of each group."""
+    more = parser.add_argument_group(title)
     more.add_argument("--by", action="append", default=[], metavar="COLUMN[=KEY,...]", help="a key of the groups")
     more.add_argument("--count", action="store_true", help="the number of records")
     more.add_argument("--users", action="store_true", help="the number of users")
@@ -52,10 +60,7 @@ def add(parser: ArgumentParser) -> None:
     more.add_argument("--max-groups", type=int, help="groups of each user that count")
     more.add_argument("--max-per-group", type=int, help="records of each user that count in a group")
     more.add_argument("--split", choices=("equal", "error"), help="of the budget (equal)")
-    more.add_argument("--together", action="store_true", help="all intervals hold at once")
-    more.add_argument("--delimiter", help="between the cells of a CSV file (,)")
-    more.add_argument("--out", help="write the table too: a name that ends in .csv, .json or .parquet")
-    more.add_argument("--group-size", type=float, default=1000.0, help="records of a group, for --dry-run (1000)")
+    return more
 
 
 def run(arguments: Namespace) -> str:
@@ -95,25 +100,15 @@ def run(arguments: Namespace) -> str:
 
 
 def met(arguments: Namespace, scheme: Any, table: hush.releases.Table | None) -> hush.releases.GroupBy:
-    """The query whose release, after sampling, gives away the epsilon and delta that were asked for.
+    """The query whose release, after sampling, gives away the epsilon and delta that were asked for."""
+    query = asked(arguments, table)
+    return query if scheme is None or arguments.sample == 1 else hush.plan.on_sample(query, float(arguments.sample))
 
-    A sample at rate q of what is (e, d)-private is (log(1 + q(e^e - 1)), q d)-private: Li, Qardaji, Su 2012.
-    """
-    rate = 1.0 if scheme is None else float(arguments.sample)
-    if not 0 < rate <= 1:
-        raise InvalidParameter(WHO, "0 < --sample <= 1", sample=arguments.sample)
+
+def asked(arguments: Namespace, table: hush.releases.Table | None = None) -> hush.releases.GroupBy:
+    """The query of these options, on all records."""
     given = _given(arguments, table)
-    for margin in (0.0, 1e-13, 1e-10, 1e-6):
-        target = arguments.epsilon * (1 - margin)
-        if not 0 < target <= 500:
-            raise InvalidParameter(WHO, "0 < --epsilon <= 500", epsilon=arguments.epsilon)
-        inner = min(math.log1p(math.expm1(target) / rate), 500.0) if rate < 1 else target
-        delta = min(arguments.delta / rate, 0.5) * (1 - margin) or None
-        query = hush.releases.GroupBy(**given, epsilon=inner, delta=delta)
-        whole = query.mechanism if scheme is None else query.on(scheme).mechanism
-        if whole.epsilon(delta=arguments.delta).upper <= arguments.epsilon:
-            return query
-    raise InvalidParameter(WHO, "a budget that the query can meet", epsilon=arguments.epsilon)
+    return hush.releases.GroupBy(**given, epsilon=arguments.epsilon, delta=arguments.delta or None)
 
 
 def _check(arguments: Namespace) -> None:

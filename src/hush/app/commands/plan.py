@@ -7,7 +7,7 @@ from argparse import ArgumentParser, Namespace
 from typing import Any
 
 import hush
-from hush.app import output
+from hush.app import output, table_options
 from hush.app.options import PICTURE, add_examples, add_json
 from hush.errors import InvalidParameter
 
@@ -25,6 +25,7 @@ NEEDED = {
     "quantile": ("population", "bounds", "p"),
     "training": ("examples", "batch_sizes", "epochs"),
     "search": ("run",),
+    "table": (),
 }
 """What can be planned, and the options without which it makes no sense."""
 SCHEMES = {
@@ -34,9 +35,13 @@ SCHEMES = {
     "without-replacement": "WithoutReplacement",
 }
 """Ways to draw the batches of a training, and the schemes behind them."""
+TABLE = ("group_sizes", "unit", "max_contributions", "max_groups", "max_per_group")
+"""Options of a table beside those that say what is asked of each group."""
 ABOUT = """\
 a model is public: "normal MEAN SD", "lognormal MU SIGMA", "uniform LOW HIGH", "exponential MEAN", "beta A B" (between
 the bounds), or --public-pilot, a file of public numbers; without one, the plan is for the worst case.
+a table is asked for as in `hush release table`, with --bounds COLUMN LOW HIGH; without --by it is one group of all
+records, so that a count, a sum or a variance can be planned too. Its samples are Poisson samples.
 """
 
 
@@ -44,7 +49,7 @@ def add(parser: ArgumentParser) -> None:
     """The options."""
     parser.add_argument("statistic", choices=tuple(NEEDED), help="what to plan")
     parser.add_argument("--population", type=float, help="number of records")
-    parser.add_argument("--bounds", type=float, nargs=2, metavar=("LOW", "HIGH"), help="public bounds of the values")
+    parser.add_argument("--bounds", nargs="+", action="append", metavar="LOW HIGH", help="public bounds of the values")
     parser.add_argument("--epsilon", type=float, required=True)
     parser.add_argument("--delta", type=float, default=0.0, help="(0)")
     parser.add_argument("--p", type=float, help="which quantile")
@@ -66,6 +71,10 @@ def add(parser: ArgumentParser) -> None:
     )
     parser.add_argument("--run", metavar="EXPRESSION", help="search: what one run of it is, its score included")
     parser.add_argument("--out", help=PICTURE)
+    parser.add_argument("--group-sizes", type=float, nargs="+", help="table: records of each group (1000)")
+    parser.add_argument("--unit", metavar="COLUMN", help="table: the column of users")
+    parser.add_argument("--max-contributions", type=int, metavar="K", help="table: records kept of each user")
+    table_options.add_query(parser, "a table (hush plan table)")
     add_json(parser)
     add_examples(
         parser,
@@ -74,6 +83,7 @@ def add(parser: ArgumentParser) -> None:
         "hush plan quantile --p 0.9 --population 100000 --bounds 0 1 --epsilon 1 --public-pilot last_year.txt",
         "hush plan mean --population 10001 --bounds 0 1 --epsilon 1 --relation add-remove --queries 100 --delta 1e-6",
         "hush plan training --examples 60000 --batch-sizes 256 --epochs 10 --epsilon 2 --delta 1e-5",
+        "hush plan table --by region=N,S --count --variance age --bounds age 0 120 --epsilon 1 --group-sizes 900 80",
         "hush plan training --examples 60000 --batch-sizes 64 256 1024 --epochs 10 --epsilon 2 --delta 1e-5",
         'hush plan search --run "gaussian 4 | poisson 0.01 | repeat 1000" --epsilon 3 --delta 1e-6',
         more=ABOUT,
@@ -85,7 +95,8 @@ def run(arguments: Namespace) -> str:
     _check(arguments)
     if arguments.statistic == "search":
         return _search(arguments)
-    found: list[Any] = [_release(arguments)] if arguments.statistic != "training" else _trainings(arguments)
+    plans = {"training": _trainings, "table": _table}
+    found: list[Any] = plans.get(arguments.statistic, _release)(arguments)
     if arguments.out:
         output.saved(found[0].chart(), arguments.out)
     if arguments.json:
@@ -110,7 +121,11 @@ def _check(arguments: Namespace) -> None:
     if missing:
         raise InvalidParameter(f"hush plan {arguments.statistic}", "all that it depends on", missing=missing)
     others = dict.fromkeys(name for names in NEEDED.values() for name in names if name not in own)
-    surplus = [_option(name) for name in others if getattr(arguments, name) is not None]
+    if arguments.statistic == "table":
+        del others["bounds"]
+    else:
+        others |= dict.fromkeys((*TABLE, *table_options.PLAIN, *table_options.ONLY))
+    surplus = [_option(name) for name in others if getattr(arguments, name) not in (None, False, [])]
     if arguments.scheme and arguments.statistic != "training":
         surplus.append("--scheme")
     if surplus:
@@ -155,10 +170,24 @@ def _batches(arguments: Namespace) -> hush.TrainingPlans:
     )
 
 
-def _release(arguments: Namespace) -> hush.Plan:
+def _table(arguments: Namespace) -> list[Any]:
+    sizes = arguments.group_sizes or [1000.0]
+    return [hush.plan.table(table_options.asked(arguments), sizes=sizes, rates=arguments.rates)]
+
+
+def _bounds(arguments: Namespace) -> tuple[float, float]:
+    rule = "--bounds LOW HIGH, two numbers"
+    try:
+        low, high = map(float, arguments.bounds[-1])
+    except ValueError:
+        raise InvalidParameter(f"hush plan {arguments.statistic}", rule, bounds=arguments.bounds[-1]) from None
+    return low, high
+
+
+def _release(arguments: Namespace) -> list[Any]:
     shared: dict[str, Any] = {
         "population": arguments.population,
-        "bounds": tuple(arguments.bounds),
+        "bounds": _bounds(arguments),
         "epsilon": arguments.epsilon,
         "delta": arguments.delta,
         "model": _model(arguments),
@@ -167,8 +196,8 @@ def _release(arguments: Namespace) -> hush.Plan:
         "queries": arguments.queries,
     }
     if arguments.statistic == "quantile":
-        return hush.plan.quantile(p=arguments.p, **shared)
-    return hush.plan.mean(**shared) if arguments.statistic == "mean" else hush.plan.median(**shared)
+        return [hush.plan.quantile(p=arguments.p, **shared)]
+    return [hush.plan.mean(**shared) if arguments.statistic == "mean" else hush.plan.median(**shared)]
 
 
 def _model(arguments: Namespace) -> object:
@@ -176,7 +205,7 @@ def _model(arguments: Namespace) -> object:
         raise InvalidParameter("hush plan", "--model or --public-pilot, not both", model=arguments.model)
     if arguments.public_pilot:
         return _pilot(arguments.public_pilot)
-    return named_model(arguments.model, arguments.bounds) if arguments.model else None
+    return named_model(arguments.model, _bounds(arguments)) if arguments.model else None
 
 
 def _pilot(file: str) -> hush.PublicPilot:

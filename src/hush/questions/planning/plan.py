@@ -1,14 +1,15 @@
 """Plans: the expected error of a release with and without a sample, before anybody looks at private data.
 
 `mean`, `median` and `quantile` compare noise for all records with a sample, which may spend a larger epsilon,
-at every rate and with every mechanism; `training` compares batch sizes and epochs of DP-SGD, `outlook` shows what one
-training plan means. No function here takes data: a model of them is a public distribution, a `hush.PublicPilot`, or
-nothing, which means the worst case.
+at every rate and with every mechanism; `table` does so for all columns of a grouped query (counts, sums, variances,
+quantiles, top values); `training` compares batch sizes and epochs of DP-SGD, `outlook` shows what one training plan
+means. No function here takes data: a model of them is a public distribution, a `hush.PublicPilot`, or nothing, which
+means the worst case.
 """
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Sequence
 from dataclasses import fields
 
 from hush.checks import number
@@ -22,6 +23,7 @@ from hush.questions.planning.of_designs import designs
 from hush.questions.planning.of_search import search
 from hush.questions.planning.result import Plan, PlanRow
 from hush.questions.planning.run_outlook import RunOutlook, run_outlook
+from hush.questions.planning.table_plan import GroupedQuery, TablePlan, TablePlanRow, on_sample, table_plan
 from hush.questions.planning.target import Setting, Target, target
 from hush.questions.planning.train_plan import TrainPlan
 
@@ -30,12 +32,16 @@ __all__ = [
     "Mixture",
     "Plan",
     "PlanRow",
+    "TablePlan",
+    "TablePlanRow",
     "designs",
     "mean",
     "median",
+    "on_sample",
     "outlook",
     "quantile",
     "search",
+    "table",
     "training",
 ]
 
@@ -142,6 +148,24 @@ def quantile(
     )
     known = read_model(given.who, model, given.bounds)
     return _plan(name, given, known, of_median.rows(given, known, share, cost))
+
+
+def table(
+    query: GroupedQuery, *, sizes: float | Sequence[float] = 1000, rates: Iterable[float] | None = None
+) -> TablePlan:
+    """Expected error of every column of a grouped query (`hush.releases.GroupBy`), on all records and on samples.
+
+    `sizes` is how many records a group has, or a list with one number per group: public guesses. The errors are those
+    of noise, and of a sample for the worst values within the bounds (of quantiles: values spread evenly over them). A
+    query without keys is a table of one group, so this plans a count, a sum or a variance of all records too.
+
+    >>> from hush import releases
+    >>> asked = {"people": releases.Rows(), "age": releases.Stats("age", bounds=(0, 100), variance=True)}
+    >>> found = table(releases.GroupBy(keys={}, ask=asked, epsilon=1.0), sizes=10_000, rates=[0.1])
+    >>> found.sample, {name: round(error, 2) for name, error in found.best.columns.items()}
+    (False, {'people': 2.83, 'age_variance': 1.41})
+    """
+    return table_plan(query, sizes, rates)
 
 
 def training(

@@ -16,7 +16,8 @@ from hush.releases.group_by.moment_parts import MeanPart, VariancePart
 from hush.releases.group_by.parts import Part
 from hush.releases.noise.exact_sums import checked_bounds
 from hush.releases.noise.lattice import Lattice
-from hush.releases.row_wise.row_expressions import ColumnOf, Expression, column_or_expression, constant, kind_of
+from hush.releases.row_wise.row_constants import constant, kind_of
+from hush.releases.row_wise.row_expressions import ColumnOf, Expression, column_or_expression
 from hush.releases.tables.tally import Bins, Categories
 
 ALL_CELLS = 1 << 22

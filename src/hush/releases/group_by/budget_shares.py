@@ -15,6 +15,7 @@ from hush.mechanisms.leaves.stated import ApproxDP
 from hush.mechanisms.leaves.unknown_keys import UnknownKeys
 from hush.mechanisms.mechanism import Mechanism
 from hush.questions.calibrate import calibrate
+from hush.releases.group_by.bounded_noise import bound_for, chance_of_bound
 from hush.releases.group_by.count_parts import RowsPart
 from hush.releases.group_by.parts import AdditivePart, NoiseLevel, Part, Protected
 from hush.releases.target import MARGINS
@@ -23,6 +24,7 @@ SPLITS = ("equal", "error")
 NOISES = ("auto", "laplace", "gaussian")
 KEY_SHARE = 0.9
 """Beside Gaussian noise, the share of delta that new keys may take; the rest is that of the noise."""
+TOO_MUCH = "a query of this epsilon: its parts add up to more, whatever the noise"
 EXACT, NEAR = 1e-6, 1e-3
 """How close the cost comes to the budget, relatively: Gaussian noise alone, and what takes long to compose."""
 
@@ -87,6 +89,8 @@ class Planning:
             return self._pure()
         wanted = self.budget.noise
         found = [self._laplace()] if wanted in ("auto", "laplace") else []
+        if wanted == "auto" and self.counted is not None and self.unit.most.l0 == self.unit.turns == 1:
+            found = [self._bounded()]
         if wanted == "gaussian" or (wanted == "auto" and self._composes):
             found.append(self._gaussian())
         return min(found, key=self._error)
@@ -140,8 +144,12 @@ class Planning:
             return NoisePlan(tuple(levels), inner)
         level = levels[self.parts.index(self.counted)]
         groups = self.unit.most.l0
+        if level.bound is not None:
+            shown = chance_of_bound(level.value, level.bound)
+            whole = UnknownKeys(inner, groups, shown).under(self.unit.relation)
+            return NoisePlan(tuple(levels), whole, level.bound + 1)
         threshold, shown = threshold_for(self._scale(level), level.gaussian, groups, share * self.budget.delta)
-        whole: Mechanism = UnknownKeys(inner, groups, _each(share * self.budget.delta, groups) if sought else shown)
+        whole = UnknownKeys(inner, groups, _each(share * self.budget.delta, groups) if sought else shown)
         return NoisePlan(tuple(levels), whole.under(self.unit.relation), threshold)
 
     def _scale(self, level: NoiseLevel) -> float:
@@ -160,7 +168,23 @@ class Planning:
             made = self._made(self._levels(self.budget.epsilon * (1 - margin) / turns, False), 1 - margin)
             if made.mechanism.epsilon(delta=self.budget.delta).upper <= self.budget.epsilon:
                 return made
-        raise NotCovered("a query of this epsilon: its parts add up to more, whatever the noise")
+        raise NotCovered(TOO_MUCH)
+
+    def _bounded(self) -> NoisePlan:
+        """Bounded noise on the count that decides, where a user comes or goes in one group; Laplace noise on the rest.
+
+        What makes a new group show, and what tells an old one, is the same outcome: the end of the noise's range. Its
+        chance is all of delta.
+        """
+        place = self.parts.index(self.counted) if self.counted is not None else 0
+        for margin in MARGINS:
+            levels = self._levels(self.budget.epsilon * (1 - margin), False)
+            bound = bound_for(levels[place].value, self.budget.delta * (1 - margin))
+            levels[place] = replace(levels[place], bound=bound)
+            made = self._made(levels)
+            if made.mechanism.epsilon(delta=self.budget.delta).upper <= self.budget.epsilon:
+                return made
+        raise NotCovered(TOO_MUCH)
 
     def _laplace(self) -> NoisePlan:
         """The same noise, accounted exactly at this delta, where the keys are given."""

@@ -104,6 +104,11 @@ class QuantilePart(ChoicePart):
         step = float(self.lattice.grid.step) / math.sqrt(12)  # values are rounded to the lattice
         return {self.title: math.hypot(min(off, 0.3) * self.size, step)}
 
+    def ranks_off(self, level: NoiseLevel, unit: Protected, sure: float) -> float:
+        """The records between a value and the quantile: points of loss t and more weigh at most points exp(-eta t),
+        and the quantile itself, on the lattice, weighs 1."""
+        return math.log(self.lattice.points / (1 - sure)) / float(self._eta(level, unit))
+
     def answer(self, run: Answering) -> list[CellColumn]:
         eta = self._eta(run.level, run.unit)
         values = []

@@ -9,6 +9,9 @@ from typing import Any
 
 import numpy as np
 
+from hush.mechanisms.leaves.stated import ApproxDP
+from hush.mechanisms.mechanism import Mechanism
+from hush.releases.group_by.bounded_noise import add_bounded, chance_of_bound, surely_within
 from hush.releases.group_by.contributions import AtMost, Reach, reach_of
 from hush.releases.group_by.group_noise import noised, reach_of_one
 from hush.releases.group_by.parts import (
@@ -85,14 +88,28 @@ class RowsPart(AdditivePart):
     def totals(self, found: Tallied) -> list[np.ndarray]:
         return [found.rows]
 
+    def mechanism(self, level: NoiseLevel, unit: Protected) -> Mechanism:
+        if level.bound is None:
+            return super().mechanism(level, unit)
+        return ApproxDP(level.value, chance_of_bound(level.value, level.bound))
+
     def errors(self, level: NoiseLevel, unit: Protected, size: float, rate: float) -> dict[str, float]:
         drawn = of_sample(size, rate, self.most(unit).linf)
         return dict.fromkeys(self.titles, math.hypot(self.noise(level, unit) / rate, drawn))
 
     def answer(self, run: Answering) -> list[CellColumn]:
+        if run.level.bound is not None:
+            return [self._bounded(run, run.level.bound)]
         noise = noised(self.totals(run.found), self.reach(run.unit), run.level, run.source)
         unit = self.most(run.unit).linf
         return [counted(title, run, noise, place, unit) for place, title in enumerate(self.titles)]
+
+    def _bounded(self, run: Answering, bound: int) -> CellColumn:
+        """The count that decides which keys are shown; one unit moves it by one."""
+        found = add_bounded(self.totals(run.found)[0], run.level.value, bound, run.source)
+        reach = surely_within(run.level.value, bound, run.noise_sure)
+        low, high = expanded(found - float(reach), found + float(reach), 1, run)
+        return CellColumn(self.asked, found if run.rate == 1 else found / run.rate, low, high)
 
 
 @dataclass(frozen=True)

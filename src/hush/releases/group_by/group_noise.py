@@ -27,7 +27,8 @@ def noised(totals: list[np.ndarray], reach: Reach, level: NoiseLevel, source: So
     Rounding to steps of s moves a total that moves by D at most D/s + 1, and only totals that move: that is charged.
 
     >>> from hush.randomness.source import SeededSource
-    >>> noised([np.array([100, 200])], Reach(1, 1.0, 1), NoiseLevel(500.0, gaussian=False), SeededSource(1)).totals.tolist()
+    >>> level = NoiseLevel(500.0, gaussian=False)
+    >>> noised([np.array([100, 200])], Reach(1, 1.0, 1), level, SeededSource(1)).totals.tolist()
     [[100.0, 200.0]]
     """
     shift = max(0, reach.l1.bit_length() - FINE - reach.numbers.bit_length())

@@ -10,31 +10,39 @@ from hashlib import sha256
 from itertools import product
 from typing import Any
 
-from hush.account import Account, paid
+from hush.account import Account
 from hush.checks import number, positive
-from hush.curves.relation import Relation, checked_relation
+from hush.curves.relation import Relation
 from hush.errors import InvalidParameter, NotCovered
 from hush.mechanisms.mechanism import Mechanism
 from hush.mechanisms.scheme import Scheme
-from hush.randomness.source import Source, source_or_secure
+from hush.randomness.source import Source
 from hush.releases.answer import Answer, Run
-from hush.releases.conditions import checked_confidence, covered, rate_of, require_one_sample
+from hush.releases.conditions import checked_confidence, rate_of
 from hush.releases.group_by.asked import LOW, Asked, Place, checked_missing, missing_notes
-from hush.releases.group_by.budget_shares import NOISES, SPLITS, NoisePlan, Planning, TableBudget
+from hush.releases.group_by.budget_shares import NoisePlan, Planning, TableBudget
 from hush.releases.group_by.contributions import ONE_RECORD, AtMost
 from hush.releases.group_by.count_parts import DistinctPart, RowsPart, UsersPart
 from hush.releases.group_by.group_table import GroupRelease, GroupTable
+from hush.releases.group_by.grouped_sample import GroupByOnSample
 from hush.releases.group_by.key_selection import shown_keys
 from hush.releases.group_by.moment_parts import with_free_rows
 from hush.releases.group_by.parts import Answering, CellColumn, Part, Protected, column_rows, joined, rows_of, sliced
-from hush.releases.group_by.query_checks import Kinds, Unknown, check_cell, check_key, key_values, row_wise, value_of
-from hush.releases.group_by.sampled_users import SampledUsers
-from hush.releases.kept_release import charge_of, read_release, write_release
+from hush.releases.group_by.query_checks import (
+    Kinds,
+    Unknown,
+    check_cell,
+    check_fields,
+    check_key,
+    key_values,
+    row_wise,
+    value_of,
+)
 from hush.releases.query import Query
 from hush.releases.records import Records, records
 from hush.releases.release import Release
-from hush.releases.row_wise.row_expressions import ANY, TRUTH, ColumnOf, Expression, replaced_columns
-from hush.releases.sample import Sample
+from hush.releases.row_wise.row_constants import ANY, TRUTH
+from hush.releases.row_wise.row_expressions import ColumnOf, Expression, replaced_columns
 from hush.releases.tables.table import Table, as_table
 from hush.releases.tables.tally import Key, Limits, Tally
 
@@ -88,24 +96,7 @@ class GroupBy(Query):
         return self.unit is None
 
     def __post_init__(self) -> None:
-        checked_relation("GroupBy", self.relation)
-        number("GroupBy", "1e-6 <= epsilon <= 500", 1e-6, 500, epsilon=self.epsilon)
-        if self.delta is not None:
-            number("GroupBy", "1e-300 <= delta < 1", 1e-300, 1, high_open=True, delta=self.delta)
-        if isinstance(self.keys, Unknown) and self.delta is None:
-            raise InvalidParameter("GroupBy", "a delta for keys that only the data know", delta=None)
-        for name, options in (("split", SPLITS), ("noise", NOISES)):
-            if getattr(self, name) not in options:
-                raise InvalidParameter("GroupBy", f"{name} in {options}", **{name: getattr(self, name)})
-        if (self.unit is None) != (self.contributions is None):
-            rule = "unit and contributions together: unit='user', contributions=releases.AtMost(groups=5, each=2)"
-            raise InvalidParameter("GroupBy", rule, unit=self.unit, contributions=self.contributions)
-        if self.unit is not None and not isinstance(self.unit, str):
-            raise InvalidParameter("GroupBy", "unit, the name of a column", unit=self.unit)
-        if self.contributions is not None and not isinstance(self.contributions, AtMost):
-            rule = "contributions=releases.AtMost(groups=5, each=2)"
-            raise InvalidParameter("GroupBy", rule, contributions=self.contributions)
-        self._check_asked()
+        check_fields(self)
         _ = self.domain, self.condition, self.parts
         checked_missing("GroupBy", self.missing, self.ask)
         titles = [*self.key_names, *(title for part in self.parts for title in part.titles)]
@@ -116,15 +107,6 @@ class GroupBy(Query):
             if name not in self.ask and name not in titles:
                 raise InvalidParameter("GroupBy", f"weights for some of {titles}", weights=name)
             positive("GroupBy", **{name: weight})
-
-    def _check_asked(self) -> None:
-        rule = "ask={name: releases.Rows(), releases.Stats(...), ...}; with unknown keys {} asks for the keys alone"
-        if not isinstance(self.ask, Mapping) or not all(isinstance(asked, Asked) for asked in self.ask.values()):
-            raise InvalidParameter("GroupBy", rule, ask=self.ask)
-        if not self.ask and not isinstance(self.keys, Unknown):
-            raise InvalidParameter("GroupBy", rule, ask=self.ask)
-        if self.unit is None and any(asked.needs_users for asked in self.ask.values()):
-            raise InvalidParameter("GroupBy", "a unit to count users by", unit=None)
 
     # -- what is asked ----------------------------------------------------------------------------------------
 
@@ -376,7 +358,7 @@ class GroupBy(Query):
             found.subject,
             delta=self.delta or 0.0,
             unit="record" if self.unit is None else "user",
-            notes=(*self.notes, *notes),
+            notes=(*self.notes, *notes, *self._near_ranks(confidence)),
         )
 
     @property
@@ -402,6 +384,18 @@ class GroupBy(Query):
             found.append(f"Groups are shown whose noisy number of {kind} is at least {self.plan.threshold}.")
         return (*found, *missing_notes(self.missing, self.ask))
 
+    def _near_ranks(self, confidence: float) -> tuple[str, ...]:
+        """How near the ranks of quantiles are: that much is public, where in the bounds they lie is not."""
+        found = []
+        for part, level in zip(self.parts, self.plan.levels, strict=True):
+            ranks = part.ranks_off(level, self.planning.charged, confidence)
+            if ranks is not None:
+                found.append(
+                    f"Each value of {part.titles[0]} is off by at most {math.ceil(ranks)} of the records of its group that "
+                    f"were used, in the order of their values, with {100 * confidence:g}% confidence."
+                )
+        return tuple(found)
+
     def on(self, scheme: Scheme) -> GroupByOnSample:  # type: ignore[override]
         """The same on a secret sample: of records, or of users where a unit is given."""
         return GroupByOnSample(self, scheme)
@@ -409,70 +403,3 @@ class GroupBy(Query):
     def __str__(self) -> str:
         keys = self.keys if isinstance(self.keys, Unknown) else {k: len(v) for k, v in self.keys.items()}
         return f"GroupBy(keys={keys}, ask={list(self.ask)}, epsilon={self.epsilon}, delta={self.delta})"
-
-
-@dataclass(frozen=True, eq=False)
-class GroupByOnSample:
-    """A grouped query on a secret sample, drawn anew each time it runs."""
-
-    query: GroupBy
-    scheme: Scheme
-
-    def __post_init__(self) -> None:
-        scheme = require_one_sample(self.scheme)
-        self.query.check_sample(scheme)
-        if self.query.unit is not None and not (scheme.streams and not scheme.by_place):
-            raise NotCovered(f"users drawn by {scheme}: covered are schemes of independent coins, such as hush.Poisson")
-        covered(self.mechanism)
-
-    @property
-    def mechanism(self) -> Mechanism:
-        """What the table gives away about all records, or all users."""
-        return self.query.mechanism.on(self.scheme)
-
-    def expected_error(self, size: float = 1000) -> dict[str, float]:
-        """See GroupBy: noise, and what the sample adds."""
-        return self.query.expected_error(size, rate=rate_of(self.scheme))
-
-    def release(
-        self,
-        data: Any,
-        *,
-        confidence: float = 0.95,
-        together: bool = False,
-        source: Source | None = None,
-        ledger: Account | None = None,
-    ) -> GroupRelease:
-        """Draw the sample, secretly, once; then the noisy table, paid for where there is a ledger."""
-        each = self.query.each_confidence(confidence, together)
-        table = as_table(data)
-        self.query.check(table)
-        covered(self.mechanism)
-        if self.query.unit is None:
-            sample = Sample(table, self.scheme, source=source, ledger=ledger)
-            found = sample.release(self.query, confidence=each)
-        else:
-            found = self._of_users(table, self.query.unit, each, source_or_secure(source), ledger)
-        return self.query.released(found, confidence, together, self.query.untyped(table))
-
-    def _of_users(self, table: Table, unit: str, confidence: float, bits: Source, ledger: Account | None) -> Release:
-        """The answer on drawn users: paid, then drawn."""
-        query, mechanism = self.query, self.mechanism
-
-        def answered() -> Release:
-            drawn = SampledUsers(table.reader, unit, lambda users: self.scheme.batches(users, bits)[0])
-            answer = query.sealed_answer(Run(Table(drawn), bits, confidence, self.scheme))
-            return Release(answer.value, mechanism, None, None, bits.private)
-
-        words = f"{query.request} on {self.scheme}"
-        found = paid(
-            ledger,
-            charge_of(words, mechanism, table, confidence=confidence, private=bits.private, unit=unit),
-            answered,
-            write=lambda release: write_release(release, query.kept),
-            read=lambda text: read_release(text, mechanism, query.given_again),
-        )
-        return replace(found, subject=query.subject(None))
-
-    def __str__(self) -> str:
-        return f"{self.query} on {self.scheme}"

@@ -53,6 +53,8 @@ class NoiseLevel:
 
     value: float
     gaussian: bool
+    bound: int | None = None
+    """Beyond this the noise of a count never goes: see hush.releases.group_by.bounded_noise."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -143,6 +145,10 @@ class Part(ABC):
     @abstractmethod
     def answer(self, run: Answering) -> list[CellColumn]:
         """Its columns, with noise."""
+
+    def ranks_off(self, level: NoiseLevel, unit: Protected, sure: float) -> float | None:  # noqa: ARG002
+        """How many records of its group a value is off at most, with this confidence; None where it is no quantile."""
+        return None
 
 
 @dataclass(frozen=True, eq=False)

@@ -2,22 +2,22 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
-from typing import Any
+from collections.abc import Mapping, Sequence
+from typing import TYPE_CHECKING, Any
 
+from hush.checks import number
+from hush.curves.relation import checked_relation
 from hush.errors import InvalidParameter
-from hush.releases.row_wise.row_expressions import (
-    ANY,
-    NUMBER,
-    TEXT,
-    TRUTH,
-    ColumnOf,
-    Expression,
-    column_or_expression,
-    kind_of,
-)
+from hush.releases.group_by.asked import Asked
+from hush.releases.group_by.budget_shares import NOISES, SPLITS
+from hush.releases.group_by.contributions import AtMost
+from hush.releases.row_wise.row_constants import ANY, NUMBER, TEXT, TRUTH, kind_of
+from hush.releases.row_wise.row_expressions import ColumnOf, Expression, column_or_expression
 from hush.releases.row_wise.row_parser import row_expression
 from hush.releases.tables.table import Table
+
+if TYPE_CHECKING:
+    from hush.releases.group_by.grouped_query import GroupBy
 
 
 class Unknown:
@@ -101,3 +101,35 @@ def check_cell(expression: Expression, kinds: Kinds, cells: Sequence[Any]) -> No
 def value_of(cells: Any) -> Expression:
     """The expression whose values are counted."""
     return cells.steps.value if hasattr(cells, "steps") else cells.value
+
+
+def check_fields(query: GroupBy) -> None:
+    """Raise where the fields of a query do not fit each other."""
+    checked_relation("GroupBy", query.relation)
+    number("GroupBy", "1e-6 <= epsilon <= 500", 1e-6, 500, epsilon=query.epsilon)
+    if query.delta is not None:
+        number("GroupBy", "1e-300 <= delta < 1", 1e-300, 1, high_open=True, delta=query.delta)
+    if isinstance(query.keys, Unknown) and query.delta is None:
+        raise InvalidParameter("GroupBy", "a delta for keys that only the data know", delta=None)
+    for name, options in (("split", SPLITS), ("noise", NOISES)):
+        if getattr(query, name) not in options:
+            raise InvalidParameter("GroupBy", f"{name} in {options}", **{name: getattr(query, name)})
+    if (query.unit is None) != (query.contributions is None):
+        rule = "unit and contributions together: unit='user', contributions=releases.AtMost(groups=5, each=2)"
+        raise InvalidParameter("GroupBy", rule, unit=query.unit, contributions=query.contributions)
+    if query.unit is not None and not isinstance(query.unit, str):
+        raise InvalidParameter("GroupBy", "unit, the name of a column", unit=query.unit)
+    if query.contributions is not None and not isinstance(query.contributions, AtMost):
+        rule = "contributions=releases.AtMost(groups=5, each=2)"
+        raise InvalidParameter("GroupBy", rule, contributions=query.contributions)
+    _check_asked(query)
+
+
+def _check_asked(query: GroupBy) -> None:
+    rule = "ask={name: releases.Rows(), releases.Stats(...), ...}; with unknown keys {} asks for the keys alone"
+    if not isinstance(query.ask, Mapping) or not all(isinstance(asked, Asked) for asked in query.ask.values()):
+        raise InvalidParameter("GroupBy", rule, ask=query.ask)
+    if not query.ask and not isinstance(query.keys, Unknown):
+        raise InvalidParameter("GroupBy", rule, ask=query.ask)
+    if query.unit is None and any(asked.needs_users for asked in query.ask.values()):
+        raise InvalidParameter("GroupBy", "a unit to count users by", unit=None)

@@ -7,7 +7,6 @@ and whatever else gives NaN is null. Texts are only compared for being equal, co
 
 from __future__ import annotations
 
-import math
 from abc import ABC, abstractmethod
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, fields, replace
@@ -15,20 +14,25 @@ from typing import Any
 
 from hush.checks import listed
 from hush.errors import InvalidParameter
+from hush.releases.row_wise.row_constants import (
+    ANY,
+    NUMBER,
+    TEXT,
+    TRUTH,
+    Value,
+    agreed,
+    constant,
+    kind_of,
+    same_kind,
+    shown,
+)
 
-NUMBER, TEXT, TRUTH, ANY = "number", "text", "truth", "any"
-"""What an expression gives; `any` is a column that declares no type (of a CSV file, of objects): its use decides."""
 KINDS = {"number": NUMBER, "truth": TRUTH, "words": TEXT, "text": ANY, "other": ANY, "list": ANY}
 """By the kind of a column (hush.releases.tables.columns); dates, bytes and rows have no place in an expression."""
 COMPARISONS = ("==", "!=", "<", "<=", ">", ">=")
 ARITHMETIC = ("+", "-", "*", "/")
-MOST_MEMBERS = 100_000
-"""Values of a list or a public table in an expression."""
 DEEPEST = 100
 """Expressions inside each other."""
-
-Value = str | float | int | bool
-"""What a constant may be."""
 
 
 class Expression(ABC):
@@ -39,9 +43,13 @@ class Expression(ABC):
     """
 
     @property
-    @abstractmethod
     def parts(self) -> tuple[Expression, ...]:
         """The expressions that it is made of."""
+        return tuple(value for value in self._values if isinstance(value, Expression))
+
+    @property
+    def _values(self) -> tuple[Any, ...]:
+        return tuple(getattr(self, field.name) for field in fields(self))  # type: ignore[arg-type]
 
     @abstractmethod
     def gives(self, kinds: Mapping[str, str]) -> str:
@@ -62,9 +70,9 @@ class Expression(ABC):
         return 1 + max((part.depth for part in self.parts), default=0)
 
     @property
-    @abstractmethod
     def key(self) -> tuple[Any, ...]:
-        """What makes it this expression: two are the same where these are equal."""
+        """What makes it this expression, types included: two are the same where these are equal."""
+        return (type(self).__name__, *map(_keyed, self._values))
 
     def same(self, other: Expression) -> bool:
         """Whether it is the same expression.
@@ -170,16 +178,8 @@ class ColumnOf(Expression):
             raise InvalidParameter("col", "the name of a column", name=self.name)
 
     @property
-    def parts(self) -> tuple[Expression, ...]:
-        return ()
-
-    @property
     def columns(self) -> tuple[str, ...]:
         return (self.name,)
-
-    @property
-    def key(self) -> tuple[Any, ...]:
-        return ("col", self.name)
 
     def gives(self, kinds: Mapping[str, str]) -> str:
         if self.name not in kinds:
@@ -201,14 +201,6 @@ class Constant(Expression):
     def __post_init__(self) -> None:
         object.__setattr__(self, "value", constant(self.value))
 
-    @property
-    def parts(self) -> tuple[Expression, ...]:
-        return ()
-
-    @property
-    def key(self) -> tuple[Any, ...]:
-        return ("constant", type(self.value).__name__, self.value)
-
     def gives(self, kinds: Mapping[str, str]) -> str:  # noqa: ARG002
         return kind_of(self.value)
 
@@ -225,25 +217,24 @@ class Operation(Expression):
 
 
 @dataclass(frozen=True, eq=False)
-class Comparison(Operation):
-    """Two numbers compared, or two texts or truth values for being equal or not."""
+class TwoSided(Operation):
+    """An operator between two expressions."""
 
     operator: str
     left: Expression
     right: Expression
 
+    def __str__(self) -> str:
+        return f"({self.left} {self.operator} {self.right})"
+
+
+class Comparison(TwoSided):
+    """Two numbers compared, or two texts or truth values for being equal or not."""
+
     def __post_init__(self) -> None:
         super().__post_init__()
         if self.operator not in COMPARISONS:
             raise InvalidParameter("A comparison", f"one of {COMPARISONS}", operator=self.operator)
-
-    @property
-    def parts(self) -> tuple[Expression, ...]:
-        return self.left, self.right
-
-    @property
-    def key(self) -> tuple[Any, ...]:
-        return (self.operator, self.left.key, self.right.key)
 
     def compared(self, kinds: Mapping[str, str]) -> str:
         """As what the two sides are compared: numbers, texts or truth values."""
@@ -256,31 +247,12 @@ class Comparison(Operation):
         self.compared(kinds)
         return TRUTH
 
-    def __str__(self) -> str:
-        return f"({self.left} {self.operator} {self.right})"
 
-
-@dataclass(frozen=True, eq=False)
-class Logic(Operation):
+class Logic(TwoSided):
     """`and` and `or` of SQL: false and null is false, true or null is true, else null wins."""
-
-    operator: str
-    left: Expression
-    right: Expression
-
-    @property
-    def parts(self) -> tuple[Expression, ...]:
-        return self.left, self.right
-
-    @property
-    def key(self) -> tuple[Any, ...]:
-        return (self.operator, self.left.key, self.right.key)
 
     def gives(self, kinds: Mapping[str, str]) -> str:
         return _needed(TRUTH, self.parts, kinds)
-
-    def __str__(self) -> str:
-        return f"({self.left} {self.operator} {self.right})"
 
 
 @dataclass(frozen=True, eq=False)
@@ -289,14 +261,6 @@ class Negation(Operation):
 
     of: Expression
 
-    @property
-    def parts(self) -> tuple[Expression, ...]:
-        return (self.of,)
-
-    @property
-    def key(self) -> tuple[Any, ...]:
-        return ("not", self.of.key)
-
     def gives(self, kinds: Mapping[str, str]) -> str:
         return _needed(TRUTH, self.parts, kinds)
 
@@ -304,27 +268,11 @@ class Negation(Operation):
         return f"(not {self.of})"
 
 
-@dataclass(frozen=True, eq=False)
-class Arithmetic(Operation):
+class Arithmetic(TwoSided):
     """Double floats; what is NaN, and x / 0, is null."""
-
-    operator: str
-    left: Expression
-    right: Expression
-
-    @property
-    def parts(self) -> tuple[Expression, ...]:
-        return self.left, self.right
-
-    @property
-    def key(self) -> tuple[Any, ...]:
-        return (self.operator, self.left.key, self.right.key)
 
     def gives(self, kinds: Mapping[str, str]) -> str:
         return _needed(NUMBER, self.parts, kinds)
-
-    def __str__(self) -> str:
-        return f"({self.left} {self.operator} {self.right})"
 
 
 @dataclass(frozen=True, eq=False)
@@ -332,14 +280,6 @@ class IsNull(Operation):
     """Whether nothing is known."""
 
     of: Expression
-
-    @property
-    def parts(self) -> tuple[Expression, ...]:
-        return (self.of,)
-
-    @property
-    def key(self) -> tuple[Any, ...]:
-        return ("is null", self.of.key)
 
     def gives(self, kinds: Mapping[str, str]) -> str:
         self.of.gives(kinds)
@@ -358,15 +298,7 @@ class IsIn(Operation):
 
     def __post_init__(self) -> None:
         super().__post_init__()
-        object.__setattr__(self, "members", _members("is_in", self.members))
-
-    @property
-    def parts(self) -> tuple[Expression, ...]:
-        return (self.of,)
-
-    @property
-    def key(self) -> tuple[Any, ...]:
-        return ("in", self.of.key, tuple((type(m).__name__, m) for m in self.members))
+        object.__setattr__(self, "members", same_kind("is_in", self.members))
 
     def compared(self, kinds: Mapping[str, str]) -> str:
         """As what it is compared with the constants."""
@@ -390,16 +322,8 @@ class PublicLookup(Operation):
 
     def __post_init__(self) -> None:
         super().__post_init__()
-        object.__setattr__(self, "keys", _members("looked_up", self.keys))
-        object.__setattr__(self, "values", _members("looked_up", self.values, different=False))
-
-    @property
-    def parts(self) -> tuple[Expression, ...]:
-        return (self.of,)
-
-    @property
-    def key(self) -> tuple[Any, ...]:
-        return ("lookup", self.of.key, self.keys, self.values)
+        object.__setattr__(self, "keys", same_kind("looked_up", self.keys))
+        object.__setattr__(self, "values", same_kind("looked_up", self.values, different=False))
 
     def compared(self, kinds: Mapping[str, str]) -> str:
         """As what keys are compared."""
@@ -447,38 +371,11 @@ def replaced_columns(expression: Expression, derived: Mapping[str, Expression]) 
     return replace(expression, **new) if new else expression  # type: ignore[type-var]
 
 
-def constant(value: object) -> Value:
-    """A text, a truth value, or a finite number as a float or a whole number that a float holds exactly."""
-    rule = "constants that are texts, truth values or finite numbers up to 2^53"
-    if hasattr(value, "item") and not isinstance(value, str | bytes):
-        value = value.item()  # type: ignore[union-attr]
-    if not isinstance(value, str | bool | int | float) or (isinstance(value, str) and "\x00" in value):
-        raise InvalidParameter("An expression", rule, value=value)
-    if isinstance(value, str | bool):
-        return value
-    if not (abs(value) <= 2**53 if isinstance(value, int) else math.isfinite(value)):
-        raise InvalidParameter("An expression", rule, value=value)
-    return value + 0.0 if isinstance(value, float) else value  # -0.0 becomes 0.0
-
-
-def kind_of(value: Value) -> str:
-    """What a constant is."""
-    return TEXT if isinstance(value, str) else TRUTH if isinstance(value, bool) else NUMBER
-
-
-def agreed(who: str, kinds: list[str]) -> str:
-    """What several sides are together: columns without a type follow the others, and are numbers among themselves."""
-    found = {kind for kind in kinds if kind != ANY}
-    if len(found) > 1:
-        raise InvalidParameter(who, "sides of one type: numbers, texts or truth values", types=sorted(found))
-    return found.pop() if found else NUMBER
-
-
-def shown(value: Value) -> str:
-    """A constant as it is written in a text."""
-    if isinstance(value, str):
-        return "'" + value.replace("'", "''") + "'"
-    return str(value).lower() if isinstance(value, bool) else repr(value)
+def _keyed(value: Any) -> Any:
+    """A field of an expression with its type: 1 is neither 1.0 nor True."""
+    if isinstance(value, Expression):
+        return value.key
+    return tuple(map(_keyed, value)) if isinstance(value, tuple) else (type(value).__name__, value)
 
 
 def _needed(kind: str, parts: tuple[Expression, ...], kinds: Mapping[str, str]) -> str:
@@ -487,13 +384,3 @@ def _needed(kind: str, parts: tuple[Expression, ...], kinds: Mapping[str, str]) 
             words = "truth values beside and, or, not" if kind == TRUTH else "numbers beside + - * /"
             raise InvalidParameter("An expression", words, found=part.gives(kinds))
     return kind
-
-
-def _members(who: str, given: tuple[Value, ...], *, different: bool = True) -> tuple[Value, ...]:
-    members = tuple(constant(member) for member in given)
-    rule = f"1 to {MOST_MEMBERS} {'different ' if different else ''}constants of one type"
-    if not 1 <= len(members) <= MOST_MEMBERS or len({kind_of(member) for member in members}) > 1:
-        raise InvalidParameter(who, rule, members=len(members))
-    if different and len(set(members)) < len(members):
-        raise InvalidParameter(who, rule, members=len(members))
-    return members

@@ -6,6 +6,7 @@ import re
 from collections.abc import Callable
 
 from hush.errors import InvalidParameter
+from hush.releases.row_wise.row_constants import Value
 from hush.releases.row_wise.row_expressions import (
     ARITHMETIC,
     DEEPEST,
@@ -18,7 +19,6 @@ from hush.releases.row_wise.row_expressions import (
     IsNull,
     Logic,
     Negation,
-    Value,
 )
 
 LONGEST = 10_000

@@ -5,10 +5,8 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping, Sequence
 from functools import singledispatchmethod
 
+from hush.releases.row_wise.row_constants import NUMBER, TEXT, TRUTH
 from hush.releases.row_wise.row_expressions import (
-    NUMBER,
-    TEXT,
-    TRUTH,
     ColumnOf,
     Comparison,
     Constant,

@@ -14,7 +14,8 @@ from typing import Any
 
 import numpy as np
 
-from hush.releases.row_wise.row_expressions import NUMBER, TEXT, TRUTH, ColumnOf, Expression
+from hush.releases.row_wise.row_constants import NUMBER, TEXT, TRUTH
+from hush.releases.row_wise.row_expressions import ColumnOf, Expression
 from hush.releases.tables.engines.row_sql import MOST_VALUES, NoSql, RowSql
 from hush.releases.tables.tally import (
     Bins,

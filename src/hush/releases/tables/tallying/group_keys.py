@@ -9,7 +9,8 @@ from typing import Any
 
 import numpy as np
 
-from hush.releases.row_wise.row_expressions import NUMBER, TEXT, TRUTH, ColumnOf, Expression
+from hush.releases.row_wise.row_constants import NUMBER, TEXT, TRUTH
+from hush.releases.row_wise.row_expressions import ColumnOf, Expression
 from hush.releases.tables.columns import objects
 from hush.releases.tables.tally import Key, key_order
 from hush.releases.tables.tallying.codes import DENSE, Codes, keyed_hash, plain

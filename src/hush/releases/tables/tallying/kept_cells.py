@@ -209,7 +209,7 @@ class KeptCells:
         return shelves
 
     def listed(self) -> Iterator[list[np.ndarray]]:
-        """Users, groups, hashes of (user, group), hashes of records, and content of what is kept, some users at a time."""
+        """Users, groups, hashes of (user, group), hashes of records, and content of all that is kept."""
         for first in range(0, len(self._shelves.last), PIECE * self._groups_each):
             shelf, hashes, content = self._shelves.listed(first, first + PIECE * self._groups_each)
             users = (shelf // self._groups_each).astype(np.int32)

@@ -11,11 +11,8 @@ from typing import Any
 import numpy as np
 
 from hush.releases.boundary import attempted
+from hush.releases.row_wise.row_constants import ANY, NUMBER, TEXT, TRUTH, kind_of
 from hush.releases.row_wise.row_expressions import (
-    ANY,
-    NUMBER,
-    TEXT,
-    TRUTH,
     Arithmetic,
     ColumnOf,
     Comparison,
@@ -26,7 +23,6 @@ from hush.releases.row_wise.row_expressions import (
     Logic,
     Negation,
     PublicLookup,
-    kind_of,
 )
 from hush.releases.tables.columns import as_number
 

@@ -7,7 +7,8 @@ from typing import Any, Protocol
 
 import numpy as np
 
-from hush.releases.row_wise.row_expressions import ANY, NUMBER, TEXT, ColumnOf, Expression
+from hush.releases.row_wise.row_constants import ANY, NUMBER, TEXT
+from hush.releases.row_wise.row_expressions import ColumnOf, Expression
 from hush.releases.tables.ids.text_bytes import mixed
 from hush.releases.tables.tally import Tallied, Tally
 from hush.releases.tables.tallying.accumulators import GroupCounts, GroupSums, bits_of, cell_of, measured
