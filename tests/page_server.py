@@ -41,7 +41,9 @@ class Served:
             "x-hush-token": self.token,
         }
 
-    def send(self, method: str, path: str, body: bytes | None = None, **changed: str | None) -> tuple[int, bytes, dict[str, str]]:
+    def send(
+        self, method: str, path: str, body: bytes | None = None, **changed: str | None
+    ) -> tuple[int, bytes, dict[str, str]]:
         """Status, body and headers of the reply; a header that is changed to None is left out."""
         given = {name.replace("_", "-"): value for name, value in changed.items()}
         connection = http.client.HTTPConnection("127.0.0.1", self.port, timeout=PATIENCE)
@@ -61,9 +63,11 @@ class Served:
         finally:
             connection.close()
 
-    def ask(self, question: str, *, tab: str = "test", slot: str = "place", **given: Any) -> dict[str, Any]:
+    def ask(
+        self, question: str, *, tab: str = "test", slot: str = "place", turn: int = 0, **given: Any
+    ) -> dict[str, Any]:
         """The whole reply to a question."""
-        body = json.dumps({"tab": tab, "slot": slot, "ask": question, "with": given}).encode()
+        body = json.dumps({"tab": tab, "slot": slot, "turn": turn, "ask": question, "with": given}).encode()
         status, reply, _ = self.send("POST", "/ask", body)
         assert status == 200, (status, reply)
         return json.loads(reply)

@@ -17,6 +17,8 @@ a mechanism is either --noise, --rate and --steps (Gaussian noise on Poisson sam
 """
 TRAINING = ("noise", "rate", "steps")
 """What describes a training run in short."""
+OVER = {"noise": (0.05, 10_000.0), "rate": (1e-9, 1.0), "steps": (1, 10**12)}
+"""Where the value of one of them is sought unless told."""
 PICTURE = "draw it too: a name that ends in .svg, .png or .html"
 
 

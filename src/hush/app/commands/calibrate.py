@@ -7,12 +7,9 @@ from typing import Any
 
 import hush
 from hush.app import output
-from hush.app.options import TRAINING, add_examples, add_json, add_training, training
+from hush.app.options import OVER, TRAINING, add_examples, add_json, add_training, training
 from hush.errors import InvalidParameter
 from hush.numerics.decimals import rounded_down, rounded_up
-
-OVER = {"noise": (0.05, 10_000.0), "rate": (1e-9, 1.0), "steps": (1, 10**12)}
-"""Where the value is sought unless told."""
 
 
 def add(parser: ArgumentParser) -> None:

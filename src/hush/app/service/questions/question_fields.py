@@ -44,7 +44,11 @@ def numbers(given: dict[str, Any], name: str) -> list[float]:
 def runs(given: dict[str, Any]) -> list[tuple[str, str]]:
     """Names and expressions of the runs that are compared."""
     listed = field(given, "runs")
-    if not isinstance(listed, list) or not 1 <= len(listed) <= MOST_RUNS or not all(isinstance(r, dict) for r in listed):
+    if (
+        not isinstance(listed, list)
+        or not 1 <= len(listed) <= MOST_RUNS
+        or not all(isinstance(r, dict) for r in listed)
+    ):
         raise InvalidParameter("The question", f"1 to {MOST_RUNS} runs", runs=_shown(listed))
     found = [(text(run, "name"), text(run, "expression")) for run in listed]
     if len(dict(found)) < len(found):

@@ -1,4 +1,4 @@
-"""The calculator of the page: epsilon of an expression or of a training run, which noise meets a target, and what if."""
+"""The calculator of the page: epsilon of an expression or a training run, which noise meets a target, and what if."""
 
 from __future__ import annotations
 
@@ -8,9 +8,9 @@ from typing import Any
 
 import hush
 from hush.app import output
-from hush.app.commands.calibrate import OVER
 from hush.app.expression import NUMBERS, SWITCHES, Form, Said, atoms, made, parse, pipes, read
-from hush.app.service.question_fields import field, number, text
+from hush.app.options import OVER
+from hush.app.service.questions.question_fields import field, number, text
 from hush.curves.bound import Bound
 from hush.errors import HushError, InvalidParameter
 from hush.mechanisms.description import Parameter, choices, parameters, word_of
