@@ -63,9 +63,11 @@ class Served:
         finally:
             connection.close()
 
-    def ask(self, question: str, *, tab: str = "test", slot: str = "place", **given: Any) -> dict[str, Any]:
+    def ask(
+        self, question: str, *, tab: str = "test", slot: str = "place", turn: int = 0, **given: Any
+    ) -> dict[str, Any]:
         """The whole reply to a question."""
-        body = json.dumps({"tab": tab, "slot": slot, "ask": question, "with": given}).encode()
+        body = json.dumps({"tab": tab, "slot": slot, "turn": turn, "ask": question, "with": given}).encode()
         status, reply, _ = self.send("POST", "/ask", body)
         assert status == 200, (status, reply)
         return json.loads(reply)

@@ -14,9 +14,11 @@ pytestmark = pytest.mark.browser
 VIEWS = ("calculator", "pictures", "planner", "ledger", "explain")
 WORST = ("serious", "critical")
 RUNS = urlencode(
-    [("view", "calculator"), ("delta", "1e-5")]
-    + [("name", "Poisson"), ("run", "gaussian 1"), ("form", '[60000,256,10,1,"poisson"]')]
-    + [("name", "Two tables"), ("run", "laplace 10; gaussian 8 | poisson 0.1 | repeat 5"), ("form", "")]
+    [
+        *(("view", "calculator"), ("delta", "1e-5")),
+        *(("name", "Poisson"), ("run", "gaussian 1"), ("form", '[60000,256,10,1,"poisson"]')),
+        *(("name", "Two tables"), ("run", "laplace 10; gaussian 8 | poisson 0.1 | repeat 5"), ("form", "")),
+    ]
 )
 
 
@@ -63,7 +65,9 @@ SCRIPT = "<img src=x onerror=\"document.title='broken'\"><script>document.title=
 
 
 def test_nothing_that_is_said_becomes_code(opened: Any) -> None:
-    fragment = urlencode([("view", "calculator"), ("unit", SCRIPT), ("name", SCRIPT), ("run", f"laplace 1 {SCRIPT}"), ("form", "")])
+    fragment = urlencode(
+        [("view", "calculator"), ("unit", SCRIPT), ("name", SCRIPT), ("run", f"laplace 1 {SCRIPT}"), ("form", "")]
+    )
     page = opened(fragment)
     page.wait_for_selector(".result .problem")
     page.fill("textarea", f"laplace {SCRIPT}")
@@ -93,7 +97,9 @@ def test_no_other_page_can_frame_or_ask(chromium: Any, server: Served) -> None:
     """From another origin: the frame stays empty, and every way to ask fails."""
     context = chromium.new_context()
     page = context.new_page()
-    page.route("http://attacker.example/**", lambda route: route.fulfill(content_type="text/html", body="<h1>hello</h1>"))
+    page.route(
+        "http://attacker.example/**", lambda route: route.fulfill(content_type="text/html", body="<h1>hello</h1>")
+    )
     page.goto("http://attacker.example/")
     target = f"http://127.0.0.1:{server.port}"
     asked = """async ([target, token]) => {

@@ -106,7 +106,9 @@ def test_4_forms_and_expression_are_kept_in_step(opened: Any, shot: Any) -> None
     assert page.get_by_label("Epochs", exact=True).input_value() == "5"
     assert page.get_by_label("Batch size", exact=True).input_value() == "600"
     page.get_by_label("Epochs", exact=True).fill("3")
-    page.wait_for_function("() => document.querySelector('textarea').value === 'gaussian 2.0 | allocation 100 | repeat 3'")
+    page.wait_for_function(
+        "() => document.querySelector('textarea').value === 'gaussian 2.0 | allocation 100 | repeat 3'"
+    )
     page.fill("textarea", "laplace 10; kary-response 2 3 | shuffled 500")
     page.wait_for_selector(".releases > li:nth-of-type(2)")
     page.get_by_label("Release 1: laplace scale").fill("5")
@@ -169,7 +171,9 @@ def test_7_how_sure_an_attacker_becomes(opened: Any, shot: Any) -> None:
     attacker = hush.auditing.Attacker(hush.Gaussian(1.0))
     page.get_by_label("Sure before (prior)", exact=True).fill("0.1")
     expected = f"{rounded_up(100 * attacker.posterior(prior=0.1, false_positive_rate=0.01), 3)}%"
-    page.wait_for_function("(text) => document.querySelector('.read').textContent.includes(text)", arg=f"from 10% to at most {expected}")
+    page.wait_for_function(
+        "(text) => document.querySelector('.read').textContent.includes(text)", arg=f"from 10% to at most {expected}"
+    )
     settle(page)
     shot(page)
 
@@ -180,7 +184,9 @@ def test_8_shuffling_is_not_poisson_sampling(opened: Any, shot: Any) -> None:
     go(page, "pictures")
     found = hush.compare_schemes(noise_multiplier=1.0, steps=234, epochs=10, delta=1e-5)
     assert page.locator(".mistake").inner_text() == found.mistake
-    assert {"Poisson", "shuffled batches", "random allocation"} <= set(page.locator("#schemes .legend li").all_inner_texts())
+    assert {"Poisson", "shuffled batches", "random allocation"} <= set(
+        page.locator("#schemes .legend li").all_inner_texts()
+    )
     page.locator("#schemes summary").click()
     upper = found["shuffled batches"].bound.upper
     assert f"{float(f'{upper:.6g}'):g}"[:5] in page.locator("#schemes table").inner_text()
@@ -192,7 +198,10 @@ def test_9_routes_and_what_if(opened: Any, shot: Any) -> None:
     epsilon(page)
     go(page, "pictures")
     assert {"contour", "grid", "Rényi", "CLT"} <= set(page.locator("#renyi + div td:nth-of-type(2)").all_inner_texts())
-    bars = dict(line.split("\n")[::2] if line.count("\n") > 1 else line.split("\n") for line in page.locator(".bars li").all_inner_texts())
+    bars = dict(
+        line.split("\n")[::2] if line.count("\n") > 1 else line.split("\n")
+        for line in page.locator(".bars li").all_inner_texts()
+    )
     assert bars["as it is"] == f"ε = {shown(RUN)}"
     assert bars["half the noise"] == f"ε = {shown(RUN.replace('1.0', '0.5'))}"
     shot(page)
@@ -255,7 +264,9 @@ def test_12_explained_exported_and_run(opened: Any, shot: Any, tmp_path: Path) -
         page.get_by_role("button", name="Save the report").click()
     saved.value.save_as(tmp_path / "report.html")
     text = (tmp_path / "report.html").read_text(encoding="utf-8")
-    assert "☑ checked" in text and "☐ not checked" in text and "every single patient" in text and "image/svg+xml" in text
+    assert (
+        "☑ checked" in text and "☐ not checked" in text and "every single patient" in text and "image/svg+xml" in text
+    )
     assert f"ε = {number} at δ" in text and "@media print" in text
     shot(page)
     link = page.locator("#link").inner_text()

@@ -43,6 +43,6 @@ def test_errors_are_where_they_should_be(name: str) -> None:
 def test_the_package_says_that_it_is_typed() -> None:
     """The wheel takes all of src/hush, with the mark and the stubs in it."""
     wheel = tomllib.loads((ROOT / "pyproject.toml").read_text(encoding="utf-8"))["tool"]["hatch"]["build"]["targets"]
-    assert wheel == {"wheel": {"packages": ["src/hush"]}}
+    assert wheel["wheel"]["packages"] == ["src/hush"]
     package = Path(hush.__file__).parent
     assert all((package / name).is_file() for name in ("py.typed", "__init__.pyi", "learning/__init__.pyi"))

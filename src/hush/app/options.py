@@ -17,6 +17,16 @@ a mechanism is either a training run, or an expression:
   its noise is set for replaced records:  laplace 2 relation=replace
   `hush words` lists every word, and what may follow it
 """
+OVER: dict[str, tuple[float, float]] = {
+    "rate": (1e-9, 1.0),
+    "steps": (1, 10**12),
+    "epochs": (1, 10**6),
+    "times": (1, 10**12),
+    "size": (1, 10**4),
+}
+"""Where a number of this name is sought unless told; two whole numbers ask for a whole one."""
+ANYWHERE = (0.05, 10_000.0)
+"""Where any other number is sought: noise, scale, epsilon."""
 PICTURE = "draw it too: a name that ends in .svg, .png or .html"
 
 SCHEMES = {

@@ -31,12 +31,12 @@ def run(arguments: Namespace) -> str:
     try:
         from hush.app.service.serving import serve, workers_here
         from hush.app.service.web_routes import Settings
-        from hush.app.service.workers import Limits
+        from hush.app.service.workers import WorkLimits
     except ModuleNotFoundError as error:
         if error.name not in ("starlette", "uvicorn"):
             raise
         raise NotInstalled("hush app", str(error.name), "app") from error
-    limits = Limits(arguments.seconds, arguments.megabytes)
+    limits = WorkLimits(arguments.seconds, arguments.megabytes)
     settings = Settings(arguments.ledger, arguments.write, workers_here(), limits)
     try:
         serve(settings, arguments.port, _told, browser=not arguments.no_browser)

@@ -9,7 +9,9 @@ from typing import Any
 import hush
 from hush.app import output
 from hush.app.options import (
+    ANYWHERE,
     LANGUAGE,
+    OVER,
     add_examples,
     add_json,
     add_training,
@@ -22,16 +24,6 @@ from hush.errors import InvalidParameter
 from hush.numerics.decimals import rounded_down, rounded_up
 
 SOUGHT = ("noise", "rate", "steps", "epochs")
-OVER: dict[str, tuple[float, float]] = {
-    "rate": (1e-9, 1.0),
-    "steps": (1, 10**12),
-    "epochs": (1, 10**6),
-    "times": (1, 10**12),
-    "size": (1, 10**4),
-}
-"""Where a number of this name is sought unless told; two whole numbers ask for a whole one."""
-ANYWHERE = (0.05, 10_000.0)
-"""Where any other number is sought: noise, scale, epsilon."""
 
 
 def add(parser: ArgumentParser) -> None:

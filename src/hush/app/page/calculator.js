@@ -221,7 +221,7 @@ function sought(run, found) {
       answer(`noise-${run.id}`, "noise", { expression: run.expression, release: place.release, part: place.part, parameter: place.parameter, epsilon: Number(target.value), delta: state.delta }, (best) => {
         const releases = parsed(run.expression);
         releases[place.release][place.part].values[place.parameter] = String(best.value);
-        done(`${place.text} ${plain(best.value, 9)}`, best, () => found(written(releases)));
+        done(`${place.text} ${best.value}`, best, () => found(written(releases)));
       }, wrong);
     }
   });

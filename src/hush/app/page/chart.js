@@ -46,9 +46,9 @@ export function logTicks(low, high, most = 8) {
   return found.filter((tick) => tick >= low * (1 - 1e-9) && tick <= high * (1 + 1e-9));
 }
 
-function channel(chart, name, narrow) {
-  const axis = chart[name];
+function channel(chart, name, narrow, room) {
   const most = narrow ? 4 : 8;
+  const axis = { ...chart[name], title: wrapped(chart[name].title, Math.floor(room / 7)) };
   if (!axis.log) {
     const scale = axis.domain ? { domain: axis.domain, nice: false } : { zero: false, nice: name === "y" };
     return { field: name, type: "quantitative", scale, axis: { title: axis.title, tickCount: most, format: ".4~g" } };
@@ -69,7 +69,7 @@ function named(chart, palette, inside) {
 }
 
 function specification(chart, palette, width, height, inside = false) {
-  const [x, y] = [channel(chart, "x", width < NARROW), channel(chart, "y", height < 220)];
+  const [x, y] = [channel(chart, "x", width < NARROW, width - 80), channel(chart, "y", height < 220, height - 60)];
   const styles = named(chart, palette, inside && chart.lines.length > 1);
   const dots = new Set(chart.lines.filter((line) => line.stroke === "dots").map((line) => line.label));
   const lined = chart.points.filter((point) => !dots.has(point.label));
@@ -84,7 +84,7 @@ function specification(chart, palette, width, height, inside = false) {
   layer.push({ data: { values: lined }, mark: { type: "line", clip: true, strokeWidth: 2.4, strokeJoin: "round" }, encoding: { x, y, ...styles } });
   if (chart.lines.some((line) => line.stroke === "dots") || lined.length <= 40) {
     const shown = lined.length <= 40 ? chart.points : chart.points.filter((point) => dots.has(point.label));
-    layer.push({ data: { values: shown }, mark: { type: "point", filled: true, size: 46, opacity: 1, clip: true }, encoding: { x, y, color: styles.color } });
+    layer.push({ data: { values: shown }, mark: { type: "point", filled: true, size: 46, opacity: 1 }, encoding: { x, y, color: styles.color } });
   }
   return { width, height, autosize: { type: "fit", contains: "padding" }, layer, config: configuration(palette) };
 }

@@ -46,7 +46,7 @@ export function table(head, rows, caption) {
       el("caption", { class: "unseen", text: caption }),
       el("thead", {}, el("tr", {}, head.map((text, place) => el("th", { scope: "col", class: side(place), text })))),
       el("tbody", {}, rows.map((row) => el("tr", {}, row.map((cell, place) => (
-        cell instanceof Node ? el("td", {}, cell) : el("td", { class: side(place), text: String(cell) }))))))));
+        el("td", { class: side(place), "data-label": head[place] }, el("span", { text: String(cell) })))))))));
 }
 
 // Said to screen readers, once things have come to rest.

@@ -11,7 +11,8 @@ HERE = Path(__file__).parents[1] / "page" / "docs"
 SOURCE = Path(__file__).parents[4] / "docs"
 """Where a checkout has them."""
 CITED = re.compile(
-    r"([A-Z][\w’'-]+(?:, [A-Z][\w’'-]+)*(?: et al\.)? (?:19|20)\d\d)(, (?:Thm|Prop\.|Lemma|Cor\.|Sec\.|eq\.) [\w.()]*\w)?"
+    r"([A-Z][\w’'-]+(?:, [A-Z][\w’'-]+)*(?: et al\.)? (?:19|20)\d\d)"
+    r"(, (?:Thm|Prop\.|Lemma|Cor\.|Sec\.|eq\.) [\w.()]*\w)?"
 )
 """Authors and year of a paper, and the place in it, as theorems and pages name them."""
 OVERVIEW = "theory/README.md"

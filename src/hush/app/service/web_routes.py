@@ -20,10 +20,10 @@ from starlette.routing import Route
 
 import hush
 from hush.app.service import library
-from hush.app.service.book_view import PLACE
 from hush.app.service.guard import body_of, refusal
-from hush.app.service.menu import BOOK, MENU
-from hush.app.service.workers import Limits, Spot, WorkerPool
+from hush.app.service.questions.book_view import PLACE
+from hush.app.service.questions.menu import BOOK, MENU
+from hush.app.service.workers import Spot, WorkerPool, WorkLimits
 
 PAGE = Path(__file__).parents[1] / "page"
 KINDS = {".html": "text/html", ".css": "text/css", ".js": "text/javascript", ".svg": "image/svg+xml"}
@@ -36,6 +36,7 @@ LOOK = 0.2
 """Seconds between looks whether somebody still waits for the answer."""
 ENDINGS = (".csv", ".npz", ".parquet")
 LONGEST_PLACE = 64
+USUAL = WorkLimits()
 
 
 @dataclass(frozen=True)
@@ -45,7 +46,7 @@ class Settings:
     ledger: str | None = None
     write: bool = False
     workers: int = 2
-    limits: Limits = Limits()
+    limits: WorkLimits = USUAL
 
 
 class Site:
@@ -174,7 +175,11 @@ def _question(body: bytes) -> tuple[str, dict[str, Any], Spot]:
         raise HTTPException(400, "A question is one JSON object.") from None
     if not isinstance(asked, dict) or not isinstance(asked.get("with", {}), dict):
         raise HTTPException(400, "A question is one JSON object.")
-    return str(asked.get("ask")), asked.get("with", {}), _spot(asked.get("tab"), asked.get("slot"), asked.get("turn", 0))
+    return (
+        str(asked.get("ask")),
+        asked.get("with", {}),
+        _spot(asked.get("tab"), asked.get("slot"), asked.get("turn", 0)),
+    )
 
 
 def _spot(tab: object, slot: object, turn: object) -> Spot:

@@ -15,18 +15,19 @@ from multiprocessing.connection import Connection
 from typing import Any, NamedTuple
 
 from hush.app.output import as_json
-from hush.app.service.menu import answered
+from hush.app.service.questions.menu import answered
 
 MOST_WAITING = 64
 """Questions that wait for a worker; more are sent away."""
 SLOWEST, LEAST = 3.0, 60.0
-"""Seconds on the clock for each second of work, and at least: a busy machine is slow, but nothing is waited for forever."""
+"""Seconds on the clock for each second of work, and at least: a busy machine is slow, but no wait is without end."""
 START = 60.0
 """Seconds that a process may take to end, or to be made."""
-PRELOADED = ["hush.app.service.menu"]
+PRELOADED = ["hush.app.service.questions.menu"]
 """What every question needs."""
 WAY = "forkserver" if "forkserver" in multiprocessing.get_all_start_methods() else "spawn"
 """A fork of a small process that has loaded all code already is ready in some milliseconds."""
+
 
 class Spot(NamedTuple):
     """Where a question comes from: a tab, a place in it, and the how-manieth question of that place it is."""
@@ -36,7 +37,7 @@ class Spot(NamedTuple):
     turn: int = 0
 
 
-class Limits(NamedTuple):
+class WorkLimits(NamedTuple):
     """What one question may take."""
 
     seconds: float = 20.0
@@ -60,7 +61,7 @@ OVERTAKEN = trouble("superseded", "A newer question took the place of this one."
 # -- in the worker -----------------------------------------------------------------------------------------------
 
 
-def work(pipe: Connection, limits: Limits) -> None:
+def work(pipe: Connection, limits: WorkLimits) -> None:
     """Answer questions until the pipe closes: what a worker process runs."""
     signal.signal(signal.SIGINT, signal.SIG_IGN)  # a key that ends the server ends the workers through their pipes
     _limit_memory(limits)
@@ -74,14 +75,14 @@ def work(pipe: Connection, limits: Limits) -> None:
         pipe.send_bytes(reply)
 
 
-def _reply(name: str, given: dict[str, Any], limits: Limits) -> bytes:
+def _reply(name: str, given: dict[str, Any], limits: WorkLimits) -> bytes:
     try:
         return as_json(answered(name, given)).encode()
     except MemoryError:
         return trouble("limit", f"This takes more memory than one question may use ({limits.megabytes} MB).")
 
 
-def _limit_memory(limits: Limits) -> None:
+def _limit_memory(limits: WorkLimits) -> None:
     if sys.platform == "win32":
         return
     import resource
@@ -92,7 +93,7 @@ def _limit_memory(limits: Limits) -> None:
 
 
 @contextlib.contextmanager
-def _limited_time(limits: Limits) -> Any:
+def _limited_time(limits: WorkLimits) -> Any:
     """Inside the block the process is ended by a signal once it has worked for so long."""
     if sys.platform == "win32":
         yield
@@ -110,7 +111,7 @@ def _limited_time(limits: Limits) -> Any:
 class WorkerProcess:
     """One process at a time, made when it is needed and made anew after it was ended."""
 
-    def __init__(self, limits: Limits) -> None:
+    def __init__(self, limits: WorkLimits) -> None:
         self._limits = limits
         self._process: Any = None
         self._pipe: Any = None
@@ -128,7 +129,7 @@ class WorkerProcess:
             return self._died()
 
     def _start(self) -> None:
-        context = multiprocessing.get_context(WAY)
+        context: Any = multiprocessing.get_context(WAY)
         ours, theirs = context.Pipe()
         process = context.Process(target=work, args=(theirs, self._limits), daemon=True)
         process.start()
@@ -156,7 +157,7 @@ class WorkerProcess:
 class WorkerPool:
     """Some workers, and at most one question for each place of each tab of the page."""
 
-    def __init__(self, size: int, limits: Limits) -> None:
+    def __init__(self, size: int, limits: WorkLimits) -> None:
         if WAY == "forkserver":
             multiprocessing.get_context(WAY).set_forkserver_preload(PRELOADED)
         self._limits, self._size = limits, size

@@ -6,10 +6,10 @@ import shlex
 from typing import Any
 
 from hush.app.expression import as_python, parse
-from hush.app.service.calculator import about
-from hush.app.service.curve_pictures import routes
 from hush.app.service.library import page_about
-from hush.app.service.question_fields import number, text
+from hush.app.service.questions.calculator import about
+from hush.app.service.questions.curve_pictures import routes
+from hush.app.service.questions.question_fields import number, text
 from hush.mechanisms.traits import Step
 from hush.questions.explain import assumptions
 from hush.questions.statement import statement
@@ -38,6 +38,7 @@ def python(said: str, delta: float) -> str:
     <BLANKLINE>
     mechanism = hush.Laplace(scale=2.0)
     print(mechanism.epsilon(delta=1e-06).upper)
+    <BLANKLINE>
     """
     return f"import hush\n\nmechanism = {as_python(said)}\nprint(mechanism.epsilon(delta={delta!r}).upper)\n"
 

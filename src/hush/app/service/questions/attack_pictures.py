@@ -6,7 +6,7 @@ from typing import Any
 
 import hush
 from hush.app.expression import parse
-from hush.app.service.question_fields import number, runs
+from hush.app.service.questions.question_fields import number, runs
 from hush.auditing.best_attacker import Attacker
 from hush.numerics.decimals import rounded_up
 from hush.questions.charts.chart import RATES, SMALL_RATES

@@ -5,9 +5,9 @@ from __future__ import annotations
 from typing import Any
 
 import hush
-from hush.app.commands.plan import named_model
-from hush.app.service.attack_pictures import drawn
-from hush.app.service.question_fields import number, numbers, text
+from hush.app.public_models import named_model
+from hush.app.service.questions.attack_pictures import drawn
+from hush.app.service.questions.question_fields import number, numbers, text
 from hush.errors import InvalidParameter
 
 STATISTICS = {"mean": hush.plan.mean, "median": hush.plan.median}

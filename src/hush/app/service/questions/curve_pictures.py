@@ -7,8 +7,8 @@ from typing import Any
 
 import hush
 from hush.app.expression import parse
-from hush.app.service.attack_pictures import drawn
-from hush.app.service.question_fields import number, runs
+from hush.app.service.questions.attack_pictures import drawn
+from hush.app.service.questions.question_fields import number, runs
 from hush.checks import delta_in_range
 from hush.questions.routes_compared import compare, why
 from hush.questions.schemes_compared import compare_schemes

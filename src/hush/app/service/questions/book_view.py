@@ -6,8 +6,8 @@ from typing import TYPE_CHECKING, Any
 
 from hush.app.book_options import document
 from hush.app.expression import parse
-from hush.app.service.attack_pictures import drawn
-from hush.app.service.question_fields import text
+from hush.app.service.questions.attack_pictures import drawn
+from hush.app.service.questions.question_fields import text
 from hush.numerics.decimals import rounded_up
 from hush.questions.json.mechanisms import from_json
 

@@ -1,4 +1,4 @@
-"""The calculator of the page: epsilon of an expression or of a training run, which noise meets a target, and what if."""
+"""The calculator of the page: epsilon of an expression or a training run, which noise meets a target, and what if."""
 
 from __future__ import annotations
 
@@ -8,9 +8,9 @@ from typing import Any
 
 import hush
 from hush.app import output
-from hush.app.commands.calibrate import OVER
 from hush.app.expression import NUMBERS, SWITCHES, Form, Said, atoms, made, parse, pipes, read
-from hush.app.service.question_fields import field, number, text
+from hush.app.options import ANYWHERE, OVER
+from hush.app.service.questions.question_fields import field, number, text
 from hush.curves.bound import Bound
 from hush.errors import HushError, InvalidParameter
 from hush.mechanisms.description import Parameter, choices, parameters, word_of
@@ -128,7 +128,7 @@ def noise(given: Answer) -> Answer:
 
 def _range(word: str) -> tuple[float, float]:
     """Where the number is sought: rates up to 1, repetitions as whole numbers, all else as noise."""
-    low, high = OVER.get({"poisson": "rate", "repeat": "steps"}.get(word, "noise"), OVER["noise"])
+    low, high = OVER.get({"poisson": "rate", "repeat": "steps"}.get(word, word), ANYWHERE)
     return (int(low), int(high)) if word == "repeat" else (low, high)
 
 

@@ -5,7 +5,15 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import Any
 
-from hush.app.service import attack_pictures, book_view, calculator, curve_pictures, explanation, planner, score_upload
+from hush.app.service.questions import (
+    attack_pictures,
+    book_view,
+    calculator,
+    curve_pictures,
+    explanation,
+    planner,
+    score_upload,
+)
 from hush.errors import HushError
 
 Answerer = Callable[[dict[str, Any]], dict[str, Any]]

@@ -7,7 +7,7 @@ from pathlib import Path
 from typing import Any
 
 from hush.app.expression import parse
-from hush.app.service.question_fields import number, text
+from hush.app.service.questions.question_fields import number, text
 from hush.auditing import membership, one_run
 from hush.auditing.membership import MembershipReport
 from hush.errors import HushError, InvalidParameter
