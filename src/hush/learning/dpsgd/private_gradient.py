@@ -11,9 +11,9 @@ from torch import Tensor, nn
 
 from hush.errors import HushError, InvalidParameter, NotCovered
 from hush.learning.boundary import WITHHELD
-from hush.learning.correlated.streamed_noise import noise_of
 from hush.learning.dpsgd.data import TrainingData, TrainingRows
 from hush.learning.dpsgd.gradient_noise import GradientNoise
+from hush.learning.dpsgd.streamed_noise import noise_of
 from hush.learning.per_example.batch import Loss
 from hush.learning.per_example.clipped_sum import CheckedModel
 from hush.learning.per_example.clipping import Clipping, Flat, checked_norm
