@@ -19,6 +19,7 @@ from hush.learning.linear.noisy_descent import PoissonGradient as PoissonGradien
 from hush.learning.linear.objective_perturbation import Objective as Objective
 from hush.learning.linear.one_pass import OnePass as OnePass
 from hush.learning.linear.output_perturbation import Output as Output
+from hush.learning.linear.sampled_pass import SampledLastIterate as SampledLastIterate
 from hush.learning.per_example.clip_norms import AdaptiveNorm as AdaptiveNorm
 from hush.learning.per_example.clip_norms import NormSchedule as NormSchedule
 from hush.learning.per_example.clipped_sum import clipped_gradient as clipped_gradient

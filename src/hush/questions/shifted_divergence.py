@@ -20,7 +20,8 @@ from hush.arrays import Array
 from hush.checks import count, listed, number, positive
 from hush.curves.renyi import shifted, transport
 from hush.errors import InvalidParameter, NotCovered
-from hush.mechanisms.leaf import Leaf
+from hush.mechanisms.leaves.gaussian import DiscreteGaussian
+from hush.mechanisms.leaves.laplace import DiscreteLaplace
 
 MOST_SHIFTS = 1000
 """Whole shifts that are tried one by one."""
@@ -170,10 +171,10 @@ class DiscreteNoise(LineLaw):
     0.227336
     """
 
-    mechanism: Leaf
+    mechanism: DiscreteLaplace | DiscreteGaussian
 
     def __post_init__(self) -> None:
-        if not hasattr(self.mechanism, "sensitivity"):
+        if not isinstance(self.mechanism, DiscreteLaplace | DiscreteGaussian):
             rule = "a hush.DiscreteLaplace or a hush.DiscreteGaussian"
             raise InvalidParameter("DiscreteNoise", rule, mechanism=str(self.mechanism))
 

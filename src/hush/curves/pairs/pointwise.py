@@ -63,7 +63,38 @@ class Several(Pair):
 
 
 @dataclass(frozen=True)
-class Lowest(Several):
+class Tightest(Several):
+    """Pairs that each dominate the same mechanism, in no order: the least upper end counts, nothing below is known."""
+
+    @staticmethod
+    def _chosen(ends: list[Interval]) -> Interval:
+        return min(low for low, _ in ends), min(high for _, high in ends)
+
+    def _again(self, parts: Iterable[Pair]) -> Pair:
+        """Such pairs of what was made of each part."""
+        return Tightest.of(parts)
+
+    @property
+    def alternatives(self) -> tuple[Pair, ...]:
+        return self.parts
+
+    @property
+    def infinite(self) -> float:
+        return min(part.infinite for part in self.parts)
+
+    @property
+    def max_loss(self) -> float:
+        return min(part.max_loss for part in self.parts)
+
+    def mix(self, rate: float) -> Pair:
+        return self._again(part.mix(rate) for part in self.parts)
+
+    def mix_both(self, rate: float) -> Pair:
+        return self._again(part.mix_both(rate) for part in self.parts)
+
+
+@dataclass(frozen=True)
+class Lowest(Tightest):
     """Pairs that each dominate the same mechanism, and each of them the one before it: more and more is cut off.
 
     Upper ends are the least of the parts; lower ends are that of the first, which cuts nothing off.
@@ -100,23 +131,8 @@ class Lowest(Several):
                 break
         return self._chosen(ends)
 
-    @property
-    def alternatives(self) -> tuple[Pair, ...]:
-        return self.parts
-
-    @property
-    def infinite(self) -> float:
-        return min(part.infinite for part in self.parts)
-
-    @property
-    def max_loss(self) -> float:
-        return min(part.max_loss for part in self.parts)
-
-    def mix(self, rate: float) -> Pair:
-        return Lowest.of(part.mix(rate) for part in self.parts)
-
-    def mix_both(self, rate: float) -> Pair:
-        return Lowest.of(part.mix_both(rate) for part in self.parts)
+    def _again(self, parts: Iterable[Pair]) -> Pair:
+        return Lowest.of(parts)
 
     def profile(self) -> Callable[[Array], tuple[Array, Array]]:
         profiles = [part.profile() for part in self.parts]
@@ -142,33 +158,6 @@ class Deep(Lowest):
     @property
     def alternatives(self) -> tuple[Pair, ...]:
         return self.parts[1:]
-
-
-@dataclass(frozen=True)
-class Tightest(Several):
-    """Pairs that each dominate the same mechanism, in no order: the least upper end counts, nothing below is known."""
-
-    @staticmethod
-    def _chosen(ends: list[Interval]) -> Interval:
-        return min(low for low, _ in ends), min(high for _, high in ends)
-
-    @property
-    def alternatives(self) -> tuple[Pair, ...]:
-        return self.parts
-
-    @property
-    def infinite(self) -> float:
-        return min(part.infinite for part in self.parts)
-
-    @property
-    def max_loss(self) -> float:
-        return min(part.max_loss for part in self.parts)
-
-    def mix(self, rate: float) -> Pair:
-        return Tightest.of(part.mix(rate) for part in self.parts)
-
-    def mix_both(self, rate: float) -> Pair:
-        return Tightest.of(part.mix_both(rate) for part in self.parts)
 
 
 @dataclass(frozen=True)

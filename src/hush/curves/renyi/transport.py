@@ -44,7 +44,7 @@ def _can_carry(p: Array, q: Array, allowed: Array) -> bool:
     out, into = np.zeros((len(p), len(rows))), np.zeros((len(q), len(rows)))
     out[rows, moves], into[columns, moves] = 1.0, 1.0
     found = optimize.linprog(-np.ones(len(rows)), A_ub=np.vstack([out, into]), b_ub=np.concatenate([p, q]))
-    return bool(-found.fun >= 1 - FEASIBLE)
+    return found.fun is not None and bool(-found.fun >= 1 - FEASIBLE)
 
 
 def line_wasserstein(p: Array, q: Array, places_p: Array, places_q: Array) -> float:
@@ -76,7 +76,7 @@ def least_divergence(order: float, p: Array, q: Array, allowed: Array) -> float:
     sources = np.flatnonzero(p > 0)
     if not reach[sources].any(axis=1).all():
         return math.inf
-    plan = np.zeros((len(p), len(q)))
+    plan, value = np.zeros((len(p), len(q))), math.inf
     for _ in range(SWEEPS):
         for i in sources:
             plan[i] = 0.0

@@ -12,7 +12,6 @@ from torch import Tensor, nn
 
 from hush.errors import HushError, InvalidParameter, NotCovered
 from hush.learning.boundary import WITHHELD
-from hush.learning.correlated.streamed_noise import noise_of
 from hush.learning.distributed.agreement import (
     agree,
     all_or_none,
@@ -27,6 +26,7 @@ from hush.learning.distributed.split_draws import check_scheme, check_users, ran
 from hush.learning.dpsgd.data import Collate, TrainingData, TrainingRows
 from hush.learning.dpsgd.gradient_noise import GradientNoise
 from hush.learning.dpsgd.shared_noise import SharedNoise
+from hush.learning.dpsgd.streamed_noise import noise_of
 from hush.learning.dpsgd.users import UserBatch, UserRows
 from hush.learning.per_example.batch import Augment, Loss, averaged_over_views
 from hush.learning.per_example.clip_norms import MaxNorm, NormStep, checked_clip_norm

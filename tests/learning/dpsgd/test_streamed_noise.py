@@ -14,8 +14,8 @@ from torch import nn
 
 import hush
 from hush import NotCovered, SeededSource, learning
-from hush.learning.correlated.streamed_noise import SHARP, FastStream, SecureStream, noise_of
 from hush.learning.dpsgd.gradient_noise import FastNoise, GradientNoise, SecureNoise
+from hush.learning.dpsgd.streamed_noise import SHARP, FastStream, SecureStream, noise_of
 
 NOISE = hush.BandedNoise.optimal(steps=12, bands=4)
 STEPS = 8

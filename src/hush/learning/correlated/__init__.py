@@ -1,1 +1,0 @@
-"""Training with noise that is correlated over the steps."""
