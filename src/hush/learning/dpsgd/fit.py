@@ -16,12 +16,12 @@ from hush.errors import HushError, InvalidParameter, NotCovered
 from hush.learning.distributed.agreement import digest_of_state, same_error_everywhere
 from hush.learning.distributed.ranks import Ranks
 from hush.learning.dpsgd.checkpoint import Checkpoint, FilePath
+from hush.learning.dpsgd.clip_norms import MaxNorm
 from hush.learning.dpsgd.data import TrainingData
 from hush.learning.dpsgd.gradient_noise import GradientNoise
 from hush.learning.dpsgd.private_gradient import PrivateGradient, checked_plan
 from hush.learning.dpsgd.training_payment import SavedRun
 from hush.learning.per_example.batch import Loss, row_losses, size_of, unreduced
-from hush.learning.per_example.clip_norms import MaxNorm
 from hush.learning.per_example.clipping import Clipping
 from hush.mechanisms.mechanism import Mechanism
 from hush.questions.planning.train_plan import TrainPlan
@@ -92,7 +92,7 @@ def fit(
     """Train a model by a plan: the batches that are drawn are those that are accounted for.
 
     `max_norm` is the norm to which each example's gradient is clipped: a number, a `NormSchedule` or an `AdaptiveNorm`.
-    `unit` says whose each row is (ids, or `Users(ids)`): then users are drawn and protected, and the plan is of users.
+    `unit` says whose each row is (ids, or `UserIds(ids)`): users are then drawn and protected, the plan is of users.
     `optimizer` is any torch optimizer of the model's parameters (SGD at rate 0.1 with momentum if none is given).
     `public` is a batch of PUBLIC rows; its loss is shown to `on_step`, the training loss never is: it is not private.
     Checkpoints go to `save_to` every `save_every` steps (by default at the end); `resume_from` continues one.

@@ -22,12 +22,12 @@ from hush.learning.distributed.agreement import (
 from hush.learning.distributed.common_facts import facts_of
 from hush.learning.distributed.ranks import Ranks
 from hush.learning.distributed.split_draws import check_scheme, check_users, rank_batches
+from hush.learning.dpsgd.clip_norms import MaxNorm, NormStep, checked_clip_norm
 from hush.learning.dpsgd.data import TrainingData, TrainingRows
 from hush.learning.dpsgd.gradient_noise import GradientNoise, SecureNoise
 from hush.learning.dpsgd.shared_noise import SharedNoise
-from hush.learning.dpsgd.users import UserBatch, UserRows
+from hush.learning.dpsgd.user_rows import UserBatch, UserRows
 from hush.learning.per_example.batch import Loss
-from hush.learning.per_example.clip_norms import MaxNorm, NormStep, checked_clip_norm
 from hush.learning.per_example.clipped_sum import CheckedModel
 from hush.learning.per_example.clipping import Clipping, Flat
 from hush.questions.planning.train_plan import TrainPlan
@@ -97,7 +97,7 @@ class PrivateGradient:
         """The batches of all steps that are left, each drawn when it is asked for; one that is not used is a step too.
 
         data: (inputs, targets, ...) as tensors with examples in front, or a torch Dataset with a length. The model is
-        checked on random rows of these shapes before any row is drawn. unit: the user of each row, or `Users(...)`,
+        checked on random rows of these shapes before any row is drawn. unit: the user of each row, or `UserIds(...)`,
         where users are to be drawn and protected, not rows.
         """
         rows = self._agreed_rows(data, source, unit, ranks=self.ranks)
