@@ -9,7 +9,7 @@ from tests.docs.pages import ROOT, blocks, check_links, check_prints, run
 SILENT = {"docs/auditing.md": "REFUTED", "docs/linear-models.md": "patient"}
 """Pages that do not say what their blocks print, with a word of it."""
 PAGES = sorted(str(page.relative_to(ROOT)) for page in (ROOT / "README.md", *(ROOT / "docs").rglob("*.md")))
-NEED_TORCH = {"docs/learning.md"}
+NEED_TORCH = {"docs/learning.md", "docs/training-at-scale.md"}
 SHOWING = [page for page in PAGES if page not in SILENT and blocks(page)]
 
 

@@ -92,24 +92,24 @@ def record_on_every_rank(patch: Patch) -> None:
 
 def rows_clipped_before_they_are_added(patch: Patch) -> None:
     """Each row of a user is clipped, and their sum is not."""
-    from hush.learning.dpsgd import users
+    from hush.learning.dpsgd import user_rows
 
     def each(checked: Any, named: Any, rows: Any, max_norm: float, clipping: Any, share: float, *, mean: bool) -> None:
         checked.add_watched(named, rows, max_norm, clipping, share)
 
-    patch.setattr(users, "add_clipped_user", each)
+    patch.setattr(user_rows, "add_clipped_user", each)
 
 
 def count_for_free(patch: Patch) -> None:
     """The count of an adaptive norm is released beside a gradient that was noised as if it were alone."""
-    from hush.learning.per_example.clip_norms import NormStep
+    from hush.learning.dpsgd.clip_norms import NormStep
 
     patch.setattr(NormStep, "sensitivity", property(lambda self: self.norm * self.share))
 
 
 def quiet_count(patch: Patch) -> None:
     """The count of an adaptive norm may have as little noise as one likes."""
-    from hush.learning.per_example.clip_norms import AdaptiveNorm, AdaptiveRun, NormStep
+    from hush.learning.dpsgd.clip_norms import AdaptiveNorm, AdaptiveRun, NormStep
 
     def at(self: Any, step: int, noise_multiplier: float) -> NormStep:
         unit = self.state * self.share * noise_multiplier / (2 * (self.adaptive.count_noise or 1.0))

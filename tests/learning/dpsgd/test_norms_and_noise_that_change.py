@@ -14,7 +14,7 @@ from torch.nn import functional as F
 
 import hush
 from hush.learning import AdaptiveNorm, FastNoise, NormSchedule, PrivateGradient, SecureNoise, fit
-from hush.learning.per_example.clip_norms import AdaptiveRun
+from hush.learning.dpsgd.clip_norms import AdaptiveRun
 from tests.learning.dpsgd.test_users_vs_plain_gradients import NoNoise
 
 N = 400

@@ -229,18 +229,18 @@ def test_a_batch_from_elsewhere_is_not_shown() -> None:
 
 
 def test_the_model_is_checked_before_any_row_is_drawn() -> None:
-    class Counted(hush.SeededSource):
+    class CountedClips(hush.SeededSource):
         drawn = 0
 
         def words(self, count: int) -> Any:
-            Counted.drawn += 1
+            CountedClips.drawn += 1
             return super().words(count)
 
     model = nn.Sequential(nn.Linear(4, 4), nn.BatchNorm1d(4), nn.Linear(4, 2))
     gradient = PrivateGradient(model, F.cross_entropy, PLAN, max_norm=1.0)
     with pytest.raises(hush.NotCovered):
-        next(gradient.batches(examples(), Counted(1)))
-    assert not Counted.drawn
+        next(gradient.batches(examples(), CountedClips(1)))
+    assert not CountedClips.drawn
 
 
 RAGGED = [(torch.zeros(2 + k), 0) for k in range(N)]

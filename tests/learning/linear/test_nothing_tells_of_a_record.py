@@ -15,7 +15,7 @@ import pytest
 
 import hush
 from hush import learning
-from hush.learning.linear.fits_made import PUBLIC_ONLY
+from hush.learning.fits_made import PUBLIC_ONLY
 from tests.learning.told import told
 
 N = 12

@@ -102,7 +102,8 @@ def _exchanged(ranks: Ranks, error: HushError | None, said: Mapping[str, Any]) -
     ranks.settled = True
     for rank, other in enumerate(heard):
         if other["error"] is not None:
-            raise _again(*other["error"], rank)
+            kind, message = other["error"]
+            raise _again(kind, message, rank)
     return heard
 
 

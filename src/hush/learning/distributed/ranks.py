@@ -6,7 +6,7 @@ import os
 import time
 from collections.abc import Callable
 from datetime import timedelta
-from typing import TypeVar
+from typing import Any, TypeVar
 
 import torch
 from torch import Tensor
@@ -42,10 +42,11 @@ class Ranks:
             raise InvalidParameter("Ranks", "sharded=True or False", sharded=sharded)
         self.sharded = sharded
         self.timeout = number("Ranks", "1 <= timeout <= 86400 seconds", 1.0, 86400.0, timeout=timeout)
-        _begin(timedelta(seconds=self.timeout))
+        patience = timedelta(seconds=self.timeout)
+        _begin(patience)
         self.rank, self.size = dist.get_rank(), dist.get_world_size()
         self._store, self._met, self._name = shared_store(), 0, "hush"
-        self._group = self._together(lambda: dist.new_group(backend="gloo", timeout=timedelta(seconds=self.timeout)))
+        self._group: Any = self._together(lambda: dist.new_group(backend="gloo", timeout=patience))
         self._name = f"hush/{self.shared(os.urandom(8)).hex()}"  # keys of the store are of this object alone
         self.settled = True
         """Whether all that must be equal on every rank was compared; errors before that are told to all."""

@@ -16,8 +16,8 @@ import torch
 from torch import Tensor, nn
 
 from hush.errors import InvalidParameter, NotInstalled
+from hush.learning.dpsgd.clip_norms import NormRun
 from hush.learning.dpsgd.followers import NO_FOLLOWERS, Followers
-from hush.learning.per_example.clip_norms import NormRun
 from hush.learning.per_example.clipping import checked_norm
 from hush.questions.planning.train_plan import TrainPlan, train_plan_from_json
 

@@ -17,6 +17,7 @@ from hush.errors import InvalidParameter, NotCovered
 from hush.learning.distributed.agreement import digest_of_state, same_error_everywhere
 from hush.learning.distributed.ranks import Ranks
 from hush.learning.dpsgd.checkpoint import Checkpoint, FilePath
+from hush.learning.dpsgd.clip_norms import MaxNorm
 from hush.learning.dpsgd.data import Collate, TrainingData
 from hush.learning.dpsgd.evaluation import Evaluation, Metric
 from hush.learning.dpsgd.followers import Followers
@@ -24,7 +25,6 @@ from hush.learning.dpsgd.gradient_noise import GradientNoise
 from hush.learning.dpsgd.private_gradient import PrivateGradient, checked_plan
 from hush.learning.dpsgd.training_payment import SavedRun
 from hush.learning.per_example.batch import Augment, Loss
-from hush.learning.per_example.clip_norms import MaxNorm
 from hush.learning.per_example.clipping import Clipping
 from hush.markup import Text
 from hush.mechanisms.mechanism import Mechanism
@@ -115,7 +115,7 @@ def fit(
     """Train a model by a plan: the batches that are drawn are those that are accounted for.
 
     `max_norm` is the norm to which each example's gradient is clipped: a number, a `NormSchedule` or an `AdaptiveNorm`.
-    `unit` says whose each row is (ids, or `Users(ids)`): then users are drawn and protected, and the plan is of users.
+    `unit` says whose each row is (ids, or `UserIds(ids)`): users are then drawn and protected, the plan is of users.
     `optimizer` is any torch optimizer of the model's parameters (SGD at rate 0.1 with momentum if none is given).
     `data` is read by `collate_fn` and `workers`, and `augment`, `views` and `autocast` are those of `PrivateGradient`.
     A `scheduler` of the optimizer is stepped after each step; `ema` keeps a moving average of the weights.

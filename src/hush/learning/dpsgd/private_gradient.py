@@ -23,13 +23,13 @@ from hush.learning.distributed.agreement import (
 from hush.learning.distributed.common_facts import facts_of
 from hush.learning.distributed.ranks import Ranks
 from hush.learning.distributed.split_draws import check_scheme, check_users, rank_batches
+from hush.learning.dpsgd.clip_norms import MaxNorm, NormStep, checked_clip_norm
 from hush.learning.dpsgd.data import Collate, TrainingData, TrainingRows
 from hush.learning.dpsgd.gradient_noise import GradientNoise
 from hush.learning.dpsgd.shared_noise import SharedNoise
 from hush.learning.dpsgd.streamed_noise import noise_of
-from hush.learning.dpsgd.users import UserBatch, UserRows
+from hush.learning.dpsgd.user_rows import UserBatch, UserRows
 from hush.learning.per_example.batch import Augment, Loss, averaged_over_views
-from hush.learning.per_example.clip_norms import MaxNorm, NormStep, checked_clip_norm
 from hush.learning.per_example.clipped_sum import CheckedModel
 from hush.learning.per_example.clipping import Clipping, Flat
 from hush.learning.per_example.low_precision import checked_precision
@@ -132,7 +132,7 @@ class PrivateGradient:
         data: (inputs, targets, ...) or a mapping of names, as tensors with examples in front; or rows: a torch Dataset
         with a length, a list, or a DataLoader without a sampler of its own. `collate_fn` makes a batch of one row, and
         `workers` processes read rows a few steps ahead. The model is checked on random rows of these shapes before any
-        row is drawn. unit: the user of each row, or `Users(...)`, where users are to be drawn and protected, not rows.
+        row is drawn. unit: the user of each row, or `UserIds(...)`, where users are to be drawn and protected, not rows.
         """
         rows = self._agreed_rows((data, unit, collate_fn, workers), source, ranks=self.ranks)
         run = self._run = object()

@@ -13,10 +13,10 @@ from hush.arrays import Array
 from hush.checks import count, number, positive
 from hush.curves.relation import Relation
 from hush.errors import InvalidParameter
+from hush.learning.fits_made import refuse_weights
 from hush.learning.kept_weights import read_texts
 from hush.learning.linear.checked_arrays import checked_data, checked_rows
 from hush.learning.linear.estimators import PrivateClassifier, highest
-from hush.learning.linear.fits_made import refuse_weights
 from hush.learning.linear.method import gaussian_multiplier
 from hush.learning.linear.scikit_learn import ClassifierMixin, PrivateEstimator, Table, check_is_fitted, clone
 from hush.mechanisms.mechanism import Mechanism

@@ -67,7 +67,7 @@ def checked_rows(model: PrivateEstimator, X: Table, *, reset: bool = True) -> Ar
 
 def _dense(model: PrivateEstimator, X: Any) -> Any:
     """A sparse matrix with its zeros written out: rows are scaled, and sums are exact, as those of any table."""
-    if not sparse.issparse(X):
+    if not bool(sparse.issparse(X)):
         return X
     if math.prod(X.shape) > MOST_ENTRIES:
         rule = f"a sparse matrix of at most {MOST_ENTRIES} entries, its zeros counted: project it by a public matrix"

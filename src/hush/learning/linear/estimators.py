@@ -14,10 +14,10 @@ from hush.account import Account, Charge, checked_account, paid
 from hush.arrays import Array
 from hush.checks import count, number
 from hush.errors import InvalidParameter
+from hush.learning.fits_made import fit_made, of_one_fit, refuse_weights, warn_of_public_knowledge
 from hush.learning.kept_weights import read_weights, write_weights
 from hush.learning.linear.bounded_rows import INTERCEPT, BoundedRecords, bounded
 from hush.learning.linear.checked_arrays import checked_data, checked_rows, comparable, placed
-from hush.learning.linear.fits_made import fit_made, of_one_fit, refuse_weights, warn_of_public_knowledge
 from hush.learning.linear.losses import LinearLoss, Logistic, SmoothHinge, Squared
 from hush.learning.linear.method import Method, MethodPlan, Task
 from hush.learning.linear.noisy_descent import REGULARIZATION, FullBatchGradient, PoissonGradient

@@ -14,7 +14,6 @@ from dataclasses import fields
 
 from hush.checks import number
 from hush.curves.relation import Relation
-from hush.errors import InvalidParameter
 from hush.questions.planning import cost, of_mean, of_median
 from hush.questions.planning.batch_sizes import TrainingPlans, training_plans
 from hush.questions.planning.cost import Cost
@@ -191,8 +190,6 @@ def outlook(run: TrainPlan) -> RunOutlook:
     >>> found.larger[0].signal_to_noise
     100.0
     """
-    if not isinstance(run, TrainPlan):
-        raise InvalidParameter("plan.outlook", "a plan of hush.train_plan(...)", run=type(run).__name__)
     return run_outlook(run)
 
 

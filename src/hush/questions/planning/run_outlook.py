@@ -7,6 +7,7 @@ import textwrap
 from dataclasses import asdict, dataclass
 from typing import Any
 
+from hush.errors import InvalidParameter
 from hush.questions.charts.drawing import Axis, Chart, ChartLine
 from hush.questions.planning.result import WIDTH
 from hush.questions.planning.train_plan import TrainPlan, train_plan
@@ -118,6 +119,8 @@ class RunOutlook:
 
 def run_outlook(plan: TrainPlan) -> RunOutlook:
     """What a plan means: how epsilon grows with the steps, and what larger batches at the same epsilon would buy."""
+    if not isinstance(plan, TrainPlan):
+        raise InvalidParameter("plan.outlook", "a plan of hush.train_plan(...)", plan=type(plan).__name__)
     quick = plan.scheme.quick
     lengths = dict.fromkeys(_length(plan, part) for part in (PARTS if quick else PARTS_OF_SLOW))
     parts = tuple(_part(plan, steps) for steps in lengths)

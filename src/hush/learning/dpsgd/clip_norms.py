@@ -77,7 +77,7 @@ class NormStep:
 
     def clipping(self, inner: Clipping) -> Clipping:
         """The clipping of this step, which counts where that is needed."""
-        return Counted(inner, self) if self.unit else inner
+        return CountedClips(inner, self) if self.unit else inner
 
     def put_count(self, flat: Tensor) -> None:
         """Add the count to the last number of the row; cutting it never increases a distance."""
@@ -86,7 +86,7 @@ class NormStep:
 
 
 @dataclass(frozen=True)
-class Counted(Clipping):
+class CountedClips(Clipping):
     """Another clipping, and a count of the examples whose gradient is within the norm."""
 
     inner: Clipping

@@ -15,21 +15,21 @@ from hush.arrays import Array
 from hush.errors import InvalidParameter
 from hush.learning.boundary import attempt, quiet
 from hush.learning.dpsgd.data import TrainingRows
+from hush.learning.dpsgd.user_gradients import add_clipped_user
 from hush.learning.per_example.clipped_sum import CheckedModel
 from hush.learning.per_example.clipping import Clipping
-from hush.learning.per_example.user_gradients import add_clipped_user
 
 
 @dataclass(frozen=True, eq=False)
-class Users:
+class UserIds:
     """The user of each row, for `unit=`: users are drawn, not rows, and each user's gradient is clipped as a whole.
 
     `ids` has one number or text per row; rows without one (None, NaN) are left out. A user's gradient is the `mean` of
     those of her rows, or their `sum`. The plan is then one of users: `train_plan(examples=` how many users there are,
     `batch_size=` users of a step, on average`)`. Ids are never shown.
 
-    >>> Users([7, 7, 9], gradient="sum")
-    Users(gradient='sum')
+    >>> UserIds([7, 7, 9], gradient="sum")
+    UserIds(gradient='sum')
     """
 
     ids: Any
@@ -37,18 +37,17 @@ class Users:
 
     def __post_init__(self) -> None:
         if self.gradient not in ("mean", "sum"):
-            raise InvalidParameter("Users", "gradient='mean' or 'sum'", gradient=self.gradient)
+            raise InvalidParameter("UserIds", "gradient='mean' or 'sum'", gradient=self.gradient)
 
     @classmethod
-    def of(cls, given: object) -> Users:
+    def of(cls, given: object) -> UserIds:
         """What was given as `unit`."""
-        return given if isinstance(given, Users) else cls(given)
+        return given if isinstance(given, UserIds) else cls(given)
 
     def places(self, rows: int) -> list[Array]:
         """The numbers of the rows of each user, users in order of their first row."""
         rule = "unit= one id per row, numbers or texts, in a list, an array or a tensor"
-        given = self.ids.tolist() if isinstance(self.ids, Tensor | np.ndarray) else self.ids
-        given = given.tolist() if hasattr(given, "tolist") and not isinstance(given, str | bytes) else given
+        given = self.ids.tolist() if hasattr(self.ids, "tolist") else self.ids
         if not isinstance(given, list | tuple) or len(given) != rows:
             raise InvalidParameter("fit", rule, unit=type(self.ids).__name__)
         found: dict[Any, list[int]] = {}
@@ -60,7 +59,7 @@ class Users:
         return [np.array(own, dtype=np.int64) for own in found.values()]
 
     def __repr__(self) -> str:
-        return f"Users(gradient={self.gradient!r})"
+        return f"UserIds(gradient={self.gradient!r})"
 
 
 def _key(identity: Any) -> Any:
@@ -82,7 +81,7 @@ class UserRows:
     @classmethod
     def of(cls, rows: TrainingRows, unit: object) -> UserRows:
         """The rows, and who they belong to."""
-        users = Users.of(unit)
+        users = UserIds.of(unit)
         if rows.workers:
             raise InvalidParameter(
                 "fit", "workers=0 with unit=: rows of a user are read one after the other", workers=rows.workers
