@@ -83,6 +83,7 @@ bench: setup $(addsuffix /.ready,$(BENCH) $(ALLOCATION) $(AUDITING) $(LEARNING) 
 	$(BENCH)/bin/python bench/run.py
 	$(BENCH)/bin/python bench/random_trainings.py
 	$(BENCH)/bin/python bench/renyi.py
+	$(BENCH)/bin/python bench/selection.py
 	$(ALLOCATION)/bin/python bench/allocation.py
 	$(AUDITING)/bin/python bench/auditing.py
 	$(AUDITING)/bin/python bench/correlated_noise.py

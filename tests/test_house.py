@@ -37,7 +37,7 @@ TWINS = {
 }
 """Files whose names are alike but for an ending, and why each may keep its own."""
 
-VISIBLE = 18
+VISIBLE = 19
 """Names without an underscore that a mechanism shows, its own fields not counted: at most."""
 
 EXTRAS = settings()["project"]["optional-dependencies"]

@@ -32,6 +32,8 @@ TRIES = 20
 NAMES = {"Scheme": Scheme, "OneSample": OneSample, **{name: getattr(hush, name) for name in hush.__all__}}
 """What annotations may refer to that their own modules import for type checkers alone."""
 NUMBER = re.compile(r"(?<![\w.])\d+(?:\.\d+)?(?:[e^]-?\d+)?")
+ZERO_OUT = hush.Relation.ZERO_OUT
+"""Noise is never set for it."""
 FUNCTIONS: list[Callable[[float], float]] = [
     lambda order: order / 2,
     lambda order: 0.0,
@@ -168,7 +170,8 @@ class Wild:
 
     def from_pair(self) -> hush.FromPair:
         pair = self.finite_pair()
-        return hush.FromPair(pair, pair.swap(), self.relation or self.random.choice(list(hush.Relation)))
+        relation = self.relation or self.random.choice(list(hush.Relation))
+        return hush.FromPair(pair, pair.swap(), hush.Relation.REPLACE if relation is ZERO_OUT else relation)
 
     def mechanism(self, depth: int) -> hush.Mechanism:
         """Any mechanism, up to so many combinators deep; now and then by the constructor of what is around others."""

@@ -22,16 +22,13 @@ from hush.errors import NotCovered as NotCovered
 from hush.errors import NotInstalled as NotInstalled
 from hush.errors import RankLost as RankLost
 from hush.mechanisms.combinators.best_of import BestOf as BestOf
-from hush.mechanisms.combinators.contributions import RandomContributions as RandomContributions
 from hush.mechanisms.combinators.either import Either as Either
 from hush.mechanisms.combinators.group import Group as Group
 from hush.mechanisms.combinators.group import Under as Under
 from hush.mechanisms.combinators.one_after_another import Repeat as Repeat
 from hush.mechanisms.combinators.one_after_another import Sequence as Sequence
 from hush.mechanisms.combinators.one_after_another import sequence as sequence
-from hush.mechanisms.combinators.runs import GeometricRuns as GeometricRuns
-from hush.mechanisms.combinators.runs import NegativeBinomialRuns as NegativeBinomialRuns
-from hush.mechanisms.combinators.runs import PoissonRuns as PoissonRuns
+from hush.mechanisms.combinators.random_users import RandomContributions as RandomContributions
 from hush.mechanisms.combinators.side_by_side import Parallel as Parallel
 from hush.mechanisms.evidence import Evidence as Evidence
 from hush.mechanisms.last_iterate.descent import ConvexLoss as ConvexLoss
@@ -71,6 +68,9 @@ from hush.mechanisms.local.responses import LocalDP as LocalDP
 from hush.mechanisms.local.unary_encoding import UnaryEncoding as UnaryEncoding
 from hush.mechanisms.mechanism import Mechanism as Mechanism
 from hush.mechanisms.neighbours import Neighbours as Neighbours
+from hush.mechanisms.runs import GeometricRuns as GeometricRuns
+from hush.mechanisms.runs import NegativeBinomialRuns as NegativeBinomialRuns
+from hush.mechanisms.runs import PoissonRuns as PoissonRuns
 from hush.mechanisms.scheme import Scheme as Scheme
 from hush.mechanisms.schemes.allocation import Allocated as Allocated
 from hush.mechanisms.schemes.allocation import Allocation as Allocation

@@ -13,8 +13,8 @@ import hush
 from hush import GeometricRuns, InvalidParameter, NegativeBinomialRuns, PoissonRuns, Relation
 from hush.curves.pairs.finite import FinitePair
 from hush.curves.theorems.selection import shift_of
-from hush.mechanisms.combinators.runs import Runs
 from hush.mechanisms.neighbours import ADDED, REMOVED
+from hush.mechanisms.runs import Runs
 from tests.mechanisms.test_schemes_vs_brute_force import EPSILONS, composed, stick
 
 LAWS: list[Runs] = [

@@ -4,10 +4,11 @@ from __future__ import annotations
 
 import hush
 from hush import releases
-from tests.mutants import bugs, ledger_bugs, rank_bugs
+from tests.mutants import bugs, ledger_bugs, rank_bugs, selection_bugs
 from tests.mutants.bugs import REPLACE, Mutant, audit_of, audit_of_release
 
 GOLDEN = "tests.golden.test_published_numbers"
+SELECTION = "tests.mechanisms.test_selection_vs_enumeration"
 GAMES = "tests.ledger.test_filters_vs_enumeration"
 RANKS = "tests.learning.distributed.test_ranks_vs_one_process"
 NOISE, UNION, SUMS = (
@@ -399,5 +400,38 @@ MUTANTS = [
         "tests.learning.dpsgd.test_norms_and_noise_that_change:test_noise_follows_both_schedules",
         (),
         "torch",
+    ),
+    Mutant(
+        "the same direction used twice in a selection",
+        selection_bugs.one_direction_twice,
+        f"{SELECTION}:test_no_base_is_above_the_bound",
+        (hush.GeometricRuns(0.05),),
+    ),
+    Mutant(
+        "no run at all forgotten in a selection",
+        selection_bugs.no_run_forgotten,
+        f"{SELECTION}:test_no_base_is_above_the_bound",
+        (hush.PoissonRuns(0.3),),
+    ),
+    Mutant(
+        "the losing runs of a search shown",
+        selection_bugs.losing_runs_shown,
+        "tests.learning.tuning.test_private_search:test_neither_the_number_of_runs_nor_a_losing_run_is_kept",
+    ),
+    Mutant(
+        "in a lower bound, small chances taken for none",
+        selection_bugs.small_chances_are_none,
+        f"{SELECTION}:test_the_lower_end_is_below_the_continuous_witness",
+    ),
+    Mutant(
+        "the plain Poisson pair for a batch with a capacity",
+        selection_bugs.capacity_as_poisson,
+        "tests.mechanisms.test_capped_batches_vs_enumeration:test_plain_poisson_is_not_enough",
+    ),
+    Mutant(
+        "a cluster drawn and accounted for by record",
+        selection_bugs.cluster_as_records,
+        "tests.mechanisms.test_surveys_vs_enumeration:test_the_pure_loss_of_a_cluster_is_attained",
+        (2,),
     ),
 ]

@@ -6,7 +6,7 @@ from abc import abstractmethod
 from collections.abc import Callable, Iterable
 from dataclasses import fields, is_dataclass
 from functools import cached_property
-from typing import Any, final
+from typing import final
 
 from hush.arrays import Array
 from hush.curves.pairs.pair import Pair
@@ -18,6 +18,7 @@ from hush.markup import Text
 from hush.mechanisms.evidence import NOTHING, Evidence
 from hush.mechanisms.guarantees import Guarantees
 from hush.mechanisms.neighbours import ADDED, REMOVED, REPLACED, Neighbours
+from hush.mechanisms.runs import Runs
 from hush.mechanisms.scheme import Scheme
 from hush.mechanisms.traits import Scope, Special, Step
 from hush.randomness.source import Source
@@ -42,7 +43,7 @@ class Algebra:
     parallel: Callable[[Iterable[Mechanism]], Mechanism]
     group: Callable[[Mechanism, int], Mechanism]
     under: Callable[[Mechanism, Relation], Mechanism]
-    best_of: Callable[[Mechanism, Any], Mechanism]
+    best_of: Callable[[Mechanism, Runs], Mechanism]
 
 
 ALGEBRA = Algebra()
@@ -221,7 +222,7 @@ class Mechanism(Guarantees):
         """State the guarantee for another neighbouring relation."""
         return ALGEBRA.under(self, relation)
 
-    def best_of(self, *, runs: Any) -> Mechanism:
+    def best_of(self, *, runs: Runs) -> Mechanism:
         """Run a secret, random number of times, and release only the best run by a score that is part of its output.
 
         >>> import hush

@@ -78,7 +78,7 @@ class SelectionPair(Pair):
     """The best of so many runs: `run` is the pair of one of them, `opposite` that of the other direction.
 
     >>> from hush.curves.pairs.normal import NormalPair
-    >>> from hush.mechanisms.combinators.runs import GeometricRuns
+    >>> from hush.mechanisms.runs import GeometricRuns
     >>> half = NormalPair.shifted(0.5)
     >>> SelectionPair(GeometricRuns(0.1), half, half).epsilon(math.log(1e-6))[1]
     3.25...

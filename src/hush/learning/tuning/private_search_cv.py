@@ -16,9 +16,9 @@ from hush.learning.linear.checked_arrays import checked_data
 from hush.learning.linear.estimators import PrivateClassifier
 from hush.learning.linear.scikit_learn import ClassifierMixin, PrivateEstimator, Table, clone
 from hush.learning.tuning.secret_runs import search
-from hush.mechanisms.combinators.runs import GeometricRuns, Runs
 from hush.mechanisms.leaves.laplace import DiscreteLaplace
 from hush.mechanisms.mechanism import Mechanism
+from hush.mechanisms.runs import GeometricRuns, Runs
 from hush.randomness.draws import tosses
 from hush.randomness.integer_noise import discrete_laplace
 from hush.randomness.source import Source, source_or_secure
@@ -162,7 +162,7 @@ class _Parts:
     @classmethod
     def of(cls, table: Array, labels: Array, held: Array, classes: Array) -> _Parts:
         rows = np.vstack([table[~held], np.full((1, table.shape[1]), np.nan)])
-        usable = np.isfinite(table[held]).all(axis=1)
+        usable = np.asarray(np.isfinite(table[held]).all(axis=1))
         scored = np.where(usable[:, None], table[held], 0.0)
         empty = np.asarray([classes[0]], dtype=labels.dtype)
         return cls((rows, np.concatenate([labels[~held], empty])), (scored, labels[held]), usable, classes)

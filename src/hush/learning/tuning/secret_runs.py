@@ -10,8 +10,8 @@ from typing import Any
 from hush.checks import listed
 from hush.errors import InvalidParameter
 from hush.learning.boundary import attempt, quiet
-from hush.mechanisms.combinators.runs import Runs
 from hush.mechanisms.mechanism import Mechanism, require
+from hush.mechanisms.runs import Runs
 from hush.randomness.draws import integers
 from hush.randomness.source import Source, source_or_secure
 

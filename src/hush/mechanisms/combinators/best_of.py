@@ -11,11 +11,11 @@ from hush.curves.pairs.public_choice import Blend
 from hush.curves.renyi.curve import RenyiCurve
 from hush.curves.theorems.selection import SelectionPair, witnesses
 from hush.mechanisms.as_a_whole import AsAWhole
-from hush.mechanisms.combinators.runs import Runs
 from hush.mechanisms.evidence import Evidence
 from hush.mechanisms.fields import instance
 from hush.mechanisms.mechanism import ALGEBRA, Mechanism
 from hush.mechanisms.neighbours import Neighbours
+from hush.mechanisms.runs import Runs
 from hush.mechanisms.traits import Step
 from hush.mechanisms.wrapper import Wrapper
 

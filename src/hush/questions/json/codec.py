@@ -9,10 +9,10 @@ import numpy as np
 
 from hush.curves.pairs.finite import FinitePair
 from hush.errors import NotCovered
-from hush.mechanisms.combinators.runs import Runs
 from hush.mechanisms.description import choices, class_named, parameters
 from hush.mechanisms.last_iterate.descent import ConvexLoss
 from hush.mechanisms.mechanism import Mechanism
+from hush.mechanisms.runs import Runs
 from hush.mechanisms.scheme import Scheme
 from hush.mechanisms.stated_epsilon import EpsilonField
 from hush.questions.json.strict import (

@@ -8,8 +8,8 @@ from dataclasses import dataclass
 
 from hush.checks import delta_in_range, number
 from hush.errors import InvalidParameter
-from hush.mechanisms.combinators.runs import GeometricRuns, NegativeBinomialRuns, PoissonRuns, Runs
 from hush.mechanisms.mechanism import Mechanism, require
+from hush.mechanisms.runs import GeometricRuns, NegativeBinomialRuns, PoissonRuns, Runs
 from hush.questions.text_table import aligned
 
 PLAIN = 20

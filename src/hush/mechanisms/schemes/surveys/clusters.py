@@ -9,9 +9,10 @@ from typing import ClassVar
 import numpy as np
 
 from hush.checks import count, number
+from hush.curves.pairs.pair import Pair
 from hush.curves.pairs.public_choice import Blend
 from hush.curves.relation import Relation
-from hush.curves.theorems.clusters import ClusterPair
+from hush.curves.theorems.companions import ClusterPair
 from hush.errors import InvalidParameter, NotCovered
 from hush.mechanisms.evidence import IDENTITY, Evidence
 from hush.mechanisms.fields import between
@@ -114,7 +115,7 @@ class Clusters(DrawnTogether):
             return known.attained_by(plain.attained)
         return Evidence(lambda: self._pair(inner, neighbours.settled == (0, 1)), attained=plain.attained)
 
-    def _pair(self, inner: Mechanism, comes: bool) -> ClusterPair | object:
+    def _pair(self, inner: Mechanism, comes: bool) -> Pair:
         """With the record all s + 1 of a cluster come; without it, the s companions."""
         whole = inner.evidence(Neighbours.of(removed=self.companions + 1))
         others = inner.evidence(Neighbours.of(removed=self.companions))
