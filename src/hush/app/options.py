@@ -82,7 +82,7 @@ def add_training(parser: ArgumentParser, *, schemes: bool = False) -> None:
     run.add_argument("--examples", type=float, help="number of examples")
     run.add_argument("--batch-size", type=float, help="examples per step, on average")
     run.add_argument("--epochs", type=float, help="passes over the examples")
-    how = {"nargs": "+"} if schemes else {}
+    how: dict[str, Any] = {"nargs": "+"} if schemes else {}
     run.add_argument("--scheme", choices=tuple(SCHEMES), help="how batches are drawn (poisson)", **how)
 
 

@@ -5,6 +5,7 @@ from __future__ import annotations
 import math
 from dataclasses import dataclass
 from numbers import Real
+from typing import Any
 
 from hush.curves.relation import Relation
 from hush.errors import Contradiction, InvalidParameter
@@ -81,7 +82,7 @@ class Bound:
     def __ge__(self, other: object) -> bool:
         return NotImplemented if (ends := self._ends_of(other)) is None else self.lower >= ends[1]
 
-    def _ends_of(self, other: object) -> tuple[Real, Real] | tuple[float, float] | None:
+    def _ends_of(self, other: object) -> tuple[Any, Any] | None:
         """The ends of what this is compared with; None where it is neither a number nor a bound."""
         if isinstance(other, Bound):
             if other.quantity != self.quantity:

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import math
-from collections import Counter
 from collections.abc import Callable
 from dataclasses import dataclass
 from typing import Any
@@ -139,7 +138,7 @@ class _Reader:
             return ZCDP(rho, relation=self.relation) if rho > 0 else None
         if rho == 0:  # the same at every order, so also at infinity
             return PureDP(xi, relation=self.relation)
-        return RenyiDP(function=_Line(rho, xi), relation=self.relation)
+        return RenyiDP(function=AffineDivergence(rho, xi), relation=self.relation)
 
     def promised(self, event: Any) -> Mechanism:
         """A stated (epsilon, delta)."""
@@ -159,7 +158,7 @@ class _Reader:
 
 
 @dataclass(frozen=True)
-class _Line:
+class AffineDivergence:
     """xi + rho times the order."""
 
     rho: float
@@ -176,10 +175,11 @@ def _mixture(event: Any) -> dict[float, float]:
     if len(given) != len(chances) or not given or not abs(math.fsum(chances) - 1) < 1e-9:
         raise InvalidParameter(who, rule, sensitivities=given, sampling_probs=chances)
     spread = number(who, "standard_deviation >= 0", 0.0, math.inf, standard_deviation=event.standard_deviation)
-    shifts, total = Counter[float](), math.fsum(chances)
+    shifts: dict[float, float] = {}
+    total = math.fsum(chances)
     for c, p in zip(given, chances, strict=True):
         shift = number(who, rule, 0.0, 1e300, sensitivities=c) / (spread or 1.0)
-        shifts[shift] += number(who, rule, 0.0, 1.0, sampling_probs=p) / total
+        shifts[shift] = shifts.get(shift, 0.0) + number(who, rule, 0.0, 1.0, sampling_probs=p) / total
     return {shift: chance for shift, chance in shifts.items() if chance > 0}
 
 

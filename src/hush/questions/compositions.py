@@ -38,7 +38,7 @@ WHY = {
 }
 """Which theorem each method is."""
 
-IDEAS = dict(
+IDEAS: dict[str, Idea] = dict(
     zip(
         METHODS,
         (Idea.GENERAL, Idea.ADVANCED, Idea.IMPROVED, Idea.REFINED, Idea.ZCDP, Idea.TCDP, Idea.RENYI, Idea.EXACT),

@@ -48,7 +48,7 @@ def run(arguments: Namespace) -> str:
     return output.as_json({"delta": found.delta, "schemes": rows, "mistake": found.mistake})
 
 
-def _steps_per_epoch(arguments: Namespace) -> float:
+def _steps_per_epoch(arguments: Namespace) -> int:
     """Told by one of three ways; every epoch has the same number of whole batches."""
     ways = {
         "--steps": (arguments.steps, arguments.epochs),
@@ -62,4 +62,4 @@ def _steps_per_epoch(arguments: Namespace) -> float:
     if not parts > 0 or whole % parts:
         rule = "as many steps in every epoch: " + ("a multiple of --epochs" if way == "--steps" else "whole batches")
         raise InvalidParameter("hush compare", rule, **{way.split()[0].lstrip("-"): whole}, of=parts)
-    return whole / parts
+    return round(whole / parts)

@@ -3,7 +3,9 @@
 from __future__ import annotations
 
 from argparse import ArgumentParser, Namespace
+from importlib import import_module
 
+from hush.app.commands import COMMANDS
 from hush.app.options import add_examples
 
 ABOUT = """\
@@ -46,13 +48,10 @@ def run(arguments: Namespace) -> str:
 
 def vocabulary() -> dict[str, list[str]]:
     """Every command, and what may be completed behind it: its options and the choices of all of them."""
-    from hush.app.commands import COMMANDS
-    from hush.app.main import command
-
     found: dict[str, list[str]] = {}
     for name in COMMANDS:
         parser = ArgumentParser(prog=name)
-        command(name).add(parser)
+        import_module(f"hush.app.commands.{name}").add(parser)
         found[name] = list(dict.fromkeys(_words(parser)))
     return found
 

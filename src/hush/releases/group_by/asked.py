@@ -6,7 +6,7 @@ from abc import ABC, abstractmethod
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
 from itertools import pairwise
-from typing import Any
+from typing import Any, ClassVar
 
 from hush.checks import count, listed, number
 from hush.errors import InvalidParameter
@@ -49,9 +49,12 @@ class Asked(ABC):
         """The releases that answer it."""
 
     @property
-    @abstractmethod
     def words(self) -> str:
         """What it is, for a report."""
+        return self.said
+
+    said: ClassVar[str] = ""
+    """What it is, where that needs no parameters."""
 
     needs_users = False
     """Whether it has a meaning for whole users only."""
@@ -65,7 +68,7 @@ class Rows(Asked):
     Rows()
     """
 
-    words = "the number of records"
+    said = "the number of records"
 
     def parts(self, place: Place) -> list[Part]:
         return [RowsPart(place.name)]
@@ -79,7 +82,7 @@ class Users(Asked):
     Users()
     """
 
-    words = "the number of users"
+    said = "the number of users"
     needs_users = True
 
     def parts(self, place: Place) -> list[Part]:

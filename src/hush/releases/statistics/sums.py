@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import ClassVar
 
 from hush.checks import positive
 from hush.curves.relation import Relation
@@ -24,7 +23,9 @@ class Count(NoisyQuery):
     0.5
     """
 
-    noun: ClassVar[str] = "number of records"
+    @property
+    def noun(self) -> str:
+        return "number of records"
 
     def __post_init__(self) -> None:
         super().__post_init__()
