@@ -372,6 +372,58 @@ def buffers_of_the_state_alone(patch: Patch) -> None:
         patch.setattr(module, "memory", wrong)
 
 
+def views_clipped_before_the_mean(patch: Patch) -> None:
+    """Every view of an example is clipped on its own, and the mean is taken of what is left."""
+    from hush.learning.per_example.clipped_sum import CheckedModel
+
+    of, add = CheckedModel.of, CheckedModel.add_clipped
+
+    def made(model: Any, loss: Any, *others: Any) -> Any:
+        checked = of(model, loss.loss, *others)
+        checked.spread, checked.share = loss.spread, 1 / loss.views
+        return checked
+
+    def wrong(self: Any, named: Any, batch: Any, max_norm: float, clipping: Any, share: float = 1.0) -> None:
+        add(self, named, self.spread(batch), max_norm, clipping, share * self.share)
+
+    patch.setattr(CheckedModel, "of", staticmethod(made))
+    patch.setattr(CheckedModel, "add_clipped", wrong)
+
+
+def average_of_weights_without_noise(patch: Patch) -> None:
+    """The average follows weights that were moved by the clipped sum itself."""
+    import torch
+
+    from hush.learning.dpsgd.followers import Followers
+    from hush.learning.dpsgd.private_gradient import PrivateGradient
+    from hush.learning.per_example.clipped_sum import CheckedModel
+
+    bare: dict[str, Any] = {}
+    add, after, call = CheckedModel.add_clipped, Followers.after, PrivateGradient.__call__
+
+    def kept(self: Any, named: Any, *others: Any) -> None:
+        add(self, named, *others)
+        bare["sum"] = {name: part.clone() for name, part in named.items()}
+
+    def noised(self: Any, batch: Any) -> None:
+        call(self, batch)
+        bare["noise"] = {n: p.grad - bare["sum"][n] for n, p in self.model.named_parameters() if n in bare["sum"]}
+
+    def wrong(self: Any, model: Any) -> None:
+        rate = 0.5 if self.scheduler is None else self.scheduler.get_last_lr()[0]
+        with torch.no_grad():
+            for name, p in model.named_parameters():
+                p.add_(bare["noise"][name], alpha=rate)  # the step of the noise, taken back
+        after(self, model)
+        with torch.no_grad():
+            for name, p in model.named_parameters():
+                p.sub_(bare["noise"][name], alpha=rate)
+
+    patch.setattr(CheckedModel, "add_clipped", kept)
+    patch.setattr(PrivateGradient, "__call__", noised)
+    patch.setattr(Followers, "after", wrong)
+
+
 def training_without_noise(patch: Patch) -> None:
     from hush.learning.dpsgd.gradient_noise import SecureNoise
 

@@ -9,6 +9,7 @@ import torch
 from torch import Tensor, nn
 
 from hush.errors import NotCovered
+from hush.learning.boundary import quiet
 from hush.learning.per_example.batch import rows, tensors
 from hush.learning.per_example.layers.layer_gradients import LayerGradient
 from hush.learning.per_example.probe import ROWS, Probe
@@ -99,9 +100,11 @@ def exact_way(probe: Probe) -> Way:
         if kind.one_by_one and all(unit.rule is not None for unit in units):
             continue  # nothing would be run in another way
         try:
-            axes = probe.axes(units)
-            parts, _ = probe.watched(Pass(units, axes, one_by_one=kind.one_by_one), rows(probe.batch, 0, ROWS), ROWS)
-            fault = differs(probe, parts, alone)
+            with quiet():  # of what a way that does not fit makes of the model
+                axes = probe.axes(units)
+                run = Pass(units, axes, one_by_one=kind.one_by_one)
+                parts, _ = probe.watched(run, rows(probe.batch, 0, ROWS), ROWS)
+                fault = differs(probe, parts, alone)
         except FAILURES as error:
             fault = f"{type(error).__name__}: {str(error).splitlines()[0] if str(error) else ''}"
         if fault is None:
