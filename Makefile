@@ -31,7 +31,7 @@ $(CORE): pyproject.toml constraints.txt
 # torch goes first and alone: pinned exactly, or the resolver may fetch gigabytes of another build.
 $(READY): $(CORE)
 	$(BIN)/python $(PIP) install "$$(grep '^torch==' constraints.txt)" --constraint constraints.txt
-	$(BIN)/python $(PIP) install --constraint constraints.txt --editable '.[dev,all]'
+	$(BIN)/python $(PIP) install --constraint constraints.txt --editable '.[dev,all,models]'
 	@touch $@
 
 demo: $(CORE) ## account for, calibrate and explain one training run
