@@ -9,7 +9,6 @@ import multiprocessing
 import signal
 import sys
 import threading
-from collections.abc import AsyncIterator
 from concurrent.futures import ThreadPoolExecutor
 from multiprocessing.connection import Connection
 from typing import Any, NamedTuple
@@ -126,6 +125,8 @@ class WorkerProcess:
             self._pipe.send_bytes(question)
             return self._pipe.recv_bytes()
         except (EOFError, OSError):
+            if ended.is_set():  # perhaps before there was a process to end
+                self.end()
             return self._died()
 
     def _start(self) -> None:
@@ -193,30 +194,22 @@ class WorkerPool:
 
     async def _replied(self, name: str, given: dict[str, Any], patience: float) -> bytes:
         question, ended = json.dumps([name, given]).encode(), threading.Event()
-        async with self._worker() as worker:
-            loop = asyncio.get_running_loop()
-            reply = loop.run_in_executor(self._threads, worker.exchange, question, ended)
-            try:
-                return await asyncio.wait_for(asyncio.shield(reply), patience)
-            except TimeoutError:
-                return trouble("limit", f"There is no answer after {patience:g} s: the question was given up.")
-            finally:
-                if not reply.done():
-                    ended.set()
-                    worker.end()
-                    await asyncio.wait({reply}, timeout=START)
-
-    @contextlib.asynccontextmanager
-    async def _worker(self) -> AsyncIterator[WorkerProcess]:
         self.waiting += 1
         try:
             worker = await self._idle.get()
         finally:
             self.waiting -= 1
+        reply = asyncio.get_running_loop().run_in_executor(self._threads, worker.exchange, question, ended)
+        # It is free again when its thread is: a question that is given up, even twice, never shares it with the next.
+        reply.add_done_callback(lambda _: self._idle.put_nowait(worker))
         try:
-            yield worker
+            return await asyncio.wait_for(asyncio.shield(reply), patience)
+        except TimeoutError:
+            return trouble("limit", f"There is no answer after {patience:g} s: the question was given up.")
         finally:
-            self._idle.put_nowait(worker)
+            if not reply.done():
+                ended.set()
+                worker.end()
 
     async def warm(self) -> None:
         """Make the processes before the first question comes."""
