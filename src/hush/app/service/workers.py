@@ -22,6 +22,8 @@ SLOWEST, LEAST = 3.0, 60.0
 """Seconds on the clock for each second of work, and at least: a busy machine is slow, but no wait is without end."""
 START = 60.0
 """Seconds that a process may take to end, or to be made."""
+ONE_AT_A_TIME = threading.Lock()
+"""Threads start and await processes in turn: a start looks after ended ones, too, and would take their exit codes."""
 PRELOADED = ["hush.app.service.questions.menu"]
 """What every question needs."""
 WAY = "forkserver" if "forkserver" in multiprocessing.get_all_start_methods() else "spawn"
@@ -133,7 +135,8 @@ class WorkerProcess:
         context: Any = multiprocessing.get_context(WAY)
         ours, theirs = context.Pipe()
         process = context.Process(target=work, args=(theirs, self._limits), daemon=True)
-        process.start()
+        with ONE_AT_A_TIME:
+            process.start()
         theirs.close()
         self._process, self._pipe = process, ours
 
@@ -143,7 +146,8 @@ class WorkerProcess:
         if process is None:
             return trouble("limit", "No worker could be started.")
         self._pipe.close()
-        process.join(START)
+        with ONE_AT_A_TIME:
+            process.join(START)
         if sys.platform != "win32" and process.exitcode == -signal.SIGPROF:
             return trouble("limit", f"This takes longer than one question may ({self._limits.seconds:g} s of work).")
         return trouble("limit", "The worker that had this question was ended: it may need more memory than is allowed.")
