@@ -9,7 +9,6 @@ import multiprocessing
 import signal
 import sys
 import threading
-from collections.abc import AsyncIterator
 from concurrent.futures import ThreadPoolExecutor
 from multiprocessing.connection import Connection
 from typing import Any, NamedTuple
@@ -23,6 +22,8 @@ SLOWEST, LEAST = 3.0, 60.0
 """Seconds on the clock for each second of work, and at least: a busy machine is slow, but no wait is without end."""
 START = 60.0
 """Seconds that a process may take to end, or to be made."""
+ONE_AT_A_TIME = threading.Lock()
+"""Threads start and await processes in turn: a start looks after ended ones, too, and would take their exit codes."""
 PRELOADED = ["hush.app.service.questions.menu"]
 """What every question needs."""
 WAY = "forkserver" if "forkserver" in multiprocessing.get_all_start_methods() else "spawn"
@@ -126,13 +127,16 @@ class WorkerProcess:
             self._pipe.send_bytes(question)
             return self._pipe.recv_bytes()
         except (EOFError, OSError):
+            if ended.is_set():  # perhaps before there was a process to end
+                self.end()
             return self._died()
 
     def _start(self) -> None:
         context: Any = multiprocessing.get_context(WAY)
         ours, theirs = context.Pipe()
         process = context.Process(target=work, args=(theirs, self._limits), daemon=True)
-        process.start()
+        with ONE_AT_A_TIME:
+            process.start()
         theirs.close()
         self._process, self._pipe = process, ours
 
@@ -142,7 +146,8 @@ class WorkerProcess:
         if process is None:
             return trouble("limit", "No worker could be started.")
         self._pipe.close()
-        process.join(START)
+        with ONE_AT_A_TIME:
+            process.join(START)
         if sys.platform != "win32" and process.exitcode == -signal.SIGPROF:
             return trouble("limit", f"This takes longer than one question may ({self._limits.seconds:g} s of work).")
         return trouble("limit", "The worker that had this question was ended: it may need more memory than is allowed.")
@@ -193,30 +198,22 @@ class WorkerPool:
 
     async def _replied(self, name: str, given: dict[str, Any], patience: float) -> bytes:
         question, ended = json.dumps([name, given]).encode(), threading.Event()
-        async with self._worker() as worker:
-            loop = asyncio.get_running_loop()
-            reply = loop.run_in_executor(self._threads, worker.exchange, question, ended)
-            try:
-                return await asyncio.wait_for(asyncio.shield(reply), patience)
-            except TimeoutError:
-                return trouble("limit", f"There is no answer after {patience:g} s: the question was given up.")
-            finally:
-                if not reply.done():
-                    ended.set()
-                    worker.end()
-                    await asyncio.wait({reply}, timeout=START)
-
-    @contextlib.asynccontextmanager
-    async def _worker(self) -> AsyncIterator[WorkerProcess]:
         self.waiting += 1
         try:
             worker = await self._idle.get()
         finally:
             self.waiting -= 1
+        reply = asyncio.get_running_loop().run_in_executor(self._threads, worker.exchange, question, ended)
+        # It is free again when its thread is: a question that is given up, even twice, never shares it with the next.
+        reply.add_done_callback(lambda _: self._idle.put_nowait(worker))
         try:
-            yield worker
+            return await asyncio.wait_for(asyncio.shield(reply), patience)
+        except TimeoutError:
+            return trouble("limit", f"There is no answer after {patience:g} s: the question was given up.")
         finally:
-            self._idle.put_nowait(worker)
+            if not reply.done():
+                ended.set()
+                worker.end()
 
     async def warm(self) -> None:
         """Make the processes before the first question comes."""
