@@ -68,6 +68,11 @@ SAME: dict[str, Mechanism] = {
     "gaussian 1 | shuffled-batches 10 | repeat 2": hush.Gaussian(1.0).on(hush.ShuffledBatches(10)).repeat(2),
     "gaussian 1 | unequal-poisson 0.1 0.2 0.3": hush.Gaussian(1.0).on(hush.UnequalPoisson([0.1, 0.2, 0.3])),
     "gaussian noise_multiplier=1 | allocation times=2 steps=10": hush.Gaussian(1.0).on(hush.Allocation(10, 2)),
+    "gaussian 2 | cyclic-poisson 0.1 4 | repeat 3": hush.Gaussian(2.0)
+    .on(hush.CyclicPoisson(rate=0.1, parts=4))
+    .repeat(3),
+    "gaussian 2 | cyclic-allocation 12 4": hush.Gaussian(2.0).on(hush.CyclicAllocation(steps=12, parts=4)),
+    "gaussian 2 | balls-in-bins 12 3 4": hush.Gaussian(2.0).on(hush.BallsInBins(bins=12, epochs=3, bands=4)),
     "discrete-laplace sensitivity=3 1.5": hush.DiscreteLaplace(1.5, 3),
     "gaussian 1 | repeat 2 | repeat 3": hush.Gaussian(1.0).repeat(6),
     "gaussian 1 | group 2 | group 3": hush.Gaussian(1.0).group(6),

@@ -20,8 +20,8 @@ from hush.learning.linear.noisy_descent import FullBatchGradient as FullBatchGra
 from hush.learning.linear.noisy_descent import PoissonGradient as PoissonGradient
 from hush.learning.linear.objective_perturbation import Objective as Objective
 from hush.learning.linear.one_pass import OnePass as OnePass
+from hush.learning.linear.one_pass import SampledLastIterate as SampledLastIterate
 from hush.learning.linear.output_perturbation import Output as Output
-from hush.learning.linear.sampled_pass import SampledLastIterate as SampledLastIterate
 from hush.learning.per_example.clipped_sum import clipped_gradient as clipped_gradient
 from hush.learning.per_example.clipping import Automatic as Automatic
 from hush.learning.per_example.clipping import Clipping as Clipping

@@ -1,16 +1,19 @@
-"""One noisy pass of which only the last iterate is released."""
+"""Methods of which only the last iterate is released: one noisy pass, or steps on capped samples."""
 
 from __future__ import annotations
 
 import math
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
+from functools import lru_cache
 
 import numpy as np
 
 from hush.arrays import Array
+from hush.checks import count, positive
 from hush.learning.linear.bounded_rows import BoundedRecords
 from hush.learning.linear.method import (
     GENEROUS,
+    MOST_NOISE,
     ROUNDED_UP,
     SHARE_OF_ROUNDING,
     Method,
@@ -18,11 +21,14 @@ from hush.learning.linear.method import (
     Task,
     gaussian_multiplier,
 )
-from hush.learning.linear.noisy_descent import REACH
+from hush.learning.linear.noisy_descent import REACH, regularization
 from hush.learning.linear.random_vectors import concealed, normal_noise
 from hush.mechanisms.last_iterate.descent import ConvexLoss
 from hush.mechanisms.last_iterate.one_pass import OnePassGradientDescent
+from hush.mechanisms.last_iterate.sampled_descent import SampledGradientDescent
 from hush.mechanisms.leaves.stated import PureDP
+from hush.mechanisms.schemes.capped_poisson import CappedPoisson
+from hush.questions.calibrate import calibrate
 from hush.randomness.source import Source
 
 LARGEST_WEIGHTS = 100.0
@@ -90,3 +96,94 @@ class NoisyPass:
         """A bound on how far the floats end from the real numbers: a generous error per step, times the steps."""
         size = LARGEST_WEIGHTS + self.step * (self.task.lipschitz + 40 * self.noise * math.sqrt(self.task.dimensions))
         return records * (self.task.dimensions + 20) * 2.0**-50 * size
+
+
+@dataclass(frozen=True, kw_only=True)
+class SampledLastIterate(Method):
+    """Noisy steps on capped Poisson samples, in a ball of this radius, and the last iterate alone.
+
+    `examples` need not be exact: the account holds for any number of records. What earlier steps revealed is hidden by
+    the noise of later ones, so that the noise stops growing with the number of steps: worth it for many steps, a small
+    ball and strong regularisation.
+
+    >>> SampledLastIterate(steps=2000).batch_size
+    256
+    """
+
+    steps: int = 1000
+    batch_size: int = 256
+    radius: float = 5.0
+
+    def __post_init__(self) -> None:
+        count("SampledLastIterate", 1, steps=self.steps)
+        count("SampledLastIterate", 1, batch_size=self.batch_size)
+        positive("SampledLastIterate", radius=self.radius)
+
+    def plan(self, task: Task) -> MethodPlan:
+        task.approximate("SampledLastIterate")
+        records = task.known_examples("SampledLastIterate")
+        size = min(self.batch_size, records)
+        scheme = replace(CappedPoisson.for_training(examples=records, batch_size=size, epochs=1), population=None)
+        strength, hidden = regularization(task), min(task.epsilon * SHARE_OF_ROUNDING, 1.0)
+        smoothness = task.smoothness * ROUNDED_UP
+        step = 1 / (smoothness * scheme.cap / size + strength)
+        loss = ConvexLoss(smoothness=smoothness, strong_convexity=0, lipschitz=task.lipschitz * ROUNDED_UP)
+        run = _least_noise(
+            loss, scheme, size, step, self.steps, 2 * self.radius, strength, task.epsilon - hidden, task.delta
+        )
+        mechanism = run.then(PureDP(hidden, run.relation, reason="Laplace noise hides how floats round"))
+
+        def train(data: BoundedRecords, source: Source) -> Array:
+            weights = self._last_iterate(task, run, data, source)
+            return concealed(weights, radius=self._rounding(task, run), epsilon=hidden, source=source)
+
+        return MethodPlan(mechanism, train)
+
+    def _last_iterate(self, task: Task, run: SampledGradientDescent, data: BoundedRecords, source: Source) -> Array:
+        weights = np.zeros(task.shape)
+        for _ in range(self.steps):
+            drawn = run.scheme.draw(len(data.rows), source)
+            rows, targets = data.rows[drawn], data.targets[drawn]
+            gradient = (
+                rows.T @ task.loss.slopes(rows @ weights, targets) / run.batch_size + run.regularization * weights
+            )
+            weights = weights - run.step_size * (gradient + run.noise * normal_noise(source, task.shape))
+            weights = weights * min(1.0, self.radius / max(math.sqrt(float((weights**2).sum())), 1e-300))
+        return weights
+
+    def _rounding(self, task: Task, run: SampledGradientDescent) -> float:
+        """How far the floats end from the real numbers: a generous error per step, times the steps, as none grows."""
+        reach = self.radius + run.step_size * run.scheme.cap * (
+            task.lipschitz + 40 * run.noise * math.sqrt(task.dimensions)
+        )
+        return self.steps * (task.dimensions + run.scheme.cap + 20) * 2.0**-50 * reach
+
+
+@lru_cache(maxsize=8)
+def _least_noise(
+    loss: ConvexLoss,
+    scheme: CappedPoisson,
+    batch_size: int,
+    step_size: float,
+    steps: int,
+    diameter: float,
+    strength: float,
+    epsilon: float,
+    delta: float,
+) -> SampledGradientDescent:
+    """The run with the least noise that meets the budget."""
+
+    def build(noise: float) -> SampledGradientDescent:
+        return SampledGradientDescent(
+            loss=loss,
+            scheme=scheme,
+            batch_size=batch_size,
+            noise=noise,
+            step_size=step_size,
+            iterations=steps,
+            diameter=diameter,
+            regularization=strength,
+        )
+
+    over = (0.05 * loss.lipschitz / batch_size, MOST_NOISE * loss.lipschitz / batch_size)
+    return build(float(calibrate(build, over=over, epsilon=epsilon, delta=delta, tolerance=1e-2).value))
