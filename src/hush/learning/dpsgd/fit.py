@@ -92,7 +92,7 @@ def fit(
     """Train a model by a plan: the batches that are drawn are those that are accounted for.
 
     `max_norm` is the norm to which each example's gradient is clipped: a number, a `NormSchedule` or an `AdaptiveNorm`.
-    `unit` says whose each row is (ids, or `UserIds(ids)`): users are then drawn and protected, the plan is of users.
+    `unit` says whose each row is (ids, or `RowUsers(ids)`): users are then drawn and protected, the plan is of users.
     `optimizer` is any torch optimizer of the model's parameters (SGD at rate 0.1 with momentum if none is given).
     `public` is a batch of PUBLIC rows; its loss is shown to `on_step`, the training loss never is: it is not private.
     Checkpoints go to `save_to` every `save_every` steps (by default at the end); `resume_from` continues one.
@@ -137,6 +137,8 @@ def fit(
                 shown = _public_loss(model, loss, public)
                 on_step(Progress(gradient.steps, plan.steps, plan.epsilon, plan.delta, shown))
         run.finished(gradient.steps)
+        if ranks is not None:
+            ranks.told("done")  # none leaves before the model is saved
     except BaseException:
         run.undone()
         raise

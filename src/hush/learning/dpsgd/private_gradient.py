@@ -97,7 +97,7 @@ class PrivateGradient:
         """The batches of all steps that are left, each drawn when it is asked for; one that is not used is a step too.
 
         data: (inputs, targets, ...) as tensors with examples in front, or a torch Dataset with a length. The model is
-        checked on random rows of these shapes before any row is drawn. unit: the user of each row, or `UserIds(...)`,
+        checked on random rows of these shapes before any row is drawn. unit: the user of each row, or `RowUsers(...)`,
         where users are to be drawn and protected, not rows.
         """
         rows = self._agreed_rows(data, source, unit, ranks=self.ranks)
