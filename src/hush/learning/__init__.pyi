@@ -10,7 +10,7 @@ from hush.learning.dpsgd.fit import fit as fit
 from hush.learning.dpsgd.gradient_noise import FastNoise as FastNoise
 from hush.learning.dpsgd.gradient_noise import SecureNoise as SecureNoise
 from hush.learning.dpsgd.private_gradient import PrivateGradient as PrivateGradient
-from hush.learning.dpsgd.user_rows import UserIds as UserIds
+from hush.learning.dpsgd.user_rows import RowUsers as RowUsers
 from hush.learning.fits_made import PublicKnowledgeWarning as PublicKnowledgeWarning
 from hush.learning.linear.bagging import BaggingClassifier as BaggingClassifier
 from hush.learning.linear.estimators import LinearRegression as LinearRegression

@@ -12,7 +12,7 @@ from torch.nn import functional as F
 
 import hush
 from hush.arrays import Array
-from hush.learning import Automatic, Clipping, Flat, PerLayer, PrivateGradient, SecureNoise, UserIds, fit
+from hush.learning import Automatic, Clipping, Flat, PerLayer, PrivateGradient, SecureNoise, RowUsers, fit
 
 USERS, ROWS, NORM = 12, 60, 0.2
 FLAT = Flat()
@@ -80,7 +80,7 @@ def expected(owners: list[int], gradient: str, clipping: str) -> list[torch.Tens
 @pytest.mark.parametrize("gradient", ["mean", "sum"])
 @pytest.mark.parametrize("clipping", ["flat", "layers"])
 def test_gradients_of_users_vs_plain_ones(gradient: str, clipping: str) -> None:
-    unit = UserIds(ids(), gradient=gradient)  # type: ignore[arg-type]
+    unit = RowUsers(ids(), gradient=gradient)  # type: ignore[arg-type]
     kind = {"flat": Flat(), "layers": PerLayer()}[clipping]
     pairs = zip(steps_of(unit, data(), clipping=kind), expected(ids(), gradient, clipping), strict=True)
     for found, wanted in pairs:
@@ -102,7 +102,7 @@ def one_user_moves_one_norm(gradient: str, clipping: Clipping = FLAT) -> None:
         owners = ["a"] * other + ["b"] * (900 - other)
         rest = [owner if owner == "b" else None for owner in owners]
         both, one = (
-            steps_of(UserIds(unit, gradient=gradient), (inputs, targets), everyone, clipping=clipping)[0]  # type: ignore[arg-type]
+            steps_of(RowUsers(unit, gradient=gradient), (inputs, targets), everyone, clipping=clipping)[0]  # type: ignore[arg-type]
             for unit in (owners, rest)
         )
         moved = float((both - one).norm()) * everyone.expected_batch
@@ -143,4 +143,4 @@ def test_the_plan_is_one_of_users() -> None:
     with pytest.raises(hush.InvalidParameter, match="planned number"):
         fit(model, data(), exact, loss=F.cross_entropy, max_norm=1.0)
     with pytest.raises(hush.InvalidParameter, match="gradient='mean' or 'sum'"):
-        UserIds(ids(), gradient="median")  # type: ignore[arg-type]
+        RowUsers(ids(), gradient="median")  # type: ignore[arg-type]

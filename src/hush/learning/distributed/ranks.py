@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import atexit
 import os
 import time
 from collections.abc import Callable
@@ -48,6 +49,7 @@ class Ranks:
         self._store, self._met, self._name = shared_store(), 0, "hush"
         self._group: Any = self._together(lambda: dist.new_group(backend="gloo", timeout=patience))
         self._name = f"hush/{self.shared(os.urandom(8)).hex()}"  # keys of the store are of this object alone
+        atexit.register(self._leave)
         self.settled = True
         """Whether all that must be equal on every rank was compared; errors before that are told to all."""
 
@@ -108,6 +110,10 @@ class Ranks:
         self._together(lambda: dist.all_gather(parts, part.contiguous(), group=self._group))
         return parts
 
+    def _leave(self) -> None:
+        """Let go of group and store while Python still runs: their threads must not outlive it."""
+        self._group = self._store = None
+
     # -- who is missing ----------------------------------------------------------------------------------------
 
     def _together(self, run: Callable[[], Result]) -> Result:
@@ -161,3 +167,10 @@ def _begin(timeout: timedelta) -> None:
         )
         raise InvalidParameter("Ranks", rule, started=False)
     dist.init_process_group("gloo", timeout=timeout)
+    atexit.register(_end)
+
+
+def _end() -> None:
+    """Let go of the other processes while Python still runs: threads of gloo that outlive it would end it badly."""
+    if dist.is_initialized():
+        dist.destroy_process_group()

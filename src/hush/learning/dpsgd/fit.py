@@ -115,7 +115,7 @@ def fit(
     """Train a model by a plan: the batches that are drawn are those that are accounted for.
 
     `max_norm` is the norm to which each example's gradient is clipped: a number, a `NormSchedule` or an `AdaptiveNorm`.
-    `unit` says whose each row is (ids, or `UserIds(ids)`): users are then drawn and protected, the plan is of users.
+    `unit` says whose each row is (ids, or `RowUsers(ids)`): users are then drawn and protected, the plan is of users.
     `optimizer` is any torch optimizer of the model's parameters (SGD at rate 0.1 with momentum if none is given).
     `data` is read by `collate_fn` and `workers`, and `augment`, `views` and `autocast` are those of `PrivateGradient`.
     A `scheduler` of the optimizer is stepped after each step; `ema` keeps a moving average of the weights.
@@ -180,6 +180,8 @@ def fit(
                 for show in [on_step] if callable(on_step) else on_step:
                     show(shown)
         run.finished(gradient.steps)
+        if ranks is not None:
+            ranks.told("done")  # none leaves before the model is saved
     except BaseException:
         run.undone()
         raise

@@ -132,7 +132,7 @@ class PrivateGradient:
         data: (inputs, targets, ...) or a mapping of names, as tensors with examples in front; or rows: a torch Dataset
         with a length, a list, or a DataLoader without a sampler of its own. `collate_fn` makes a batch of one row, and
         `workers` processes read rows a few steps ahead. The model is checked on random rows of these shapes before any
-        row is drawn. unit: the user of each row, or `UserIds(...)`, where users are to be drawn and protected, not rows.
+        row is drawn. unit: the user of each row, or `RowUsers(...)`, where users are drawn and protected, not rows.
         """
         rows = self._agreed_rows((data, unit, collate_fn, workers), source, ranks=self.ranks)
         run = self._run = object()

@@ -21,15 +21,15 @@ from hush.learning.per_example.clipping import Clipping
 
 
 @dataclass(frozen=True, eq=False)
-class UserIds:
+class RowUsers:
     """The user of each row, for `unit=`: users are drawn, not rows, and each user's gradient is clipped as a whole.
 
     `ids` has one number or text per row; rows without one (None, NaN) are left out. A user's gradient is the `mean` of
     those of her rows, or their `sum`. The plan is then one of users: `train_plan(examples=` how many users there are,
     `batch_size=` users of a step, on average`)`. Ids are never shown.
 
-    >>> UserIds([7, 7, 9], gradient="sum")
-    UserIds(gradient='sum')
+    >>> RowUsers([7, 7, 9], gradient="sum")
+    RowUsers(gradient='sum')
     """
 
     ids: Any
@@ -37,12 +37,12 @@ class UserIds:
 
     def __post_init__(self) -> None:
         if self.gradient not in ("mean", "sum"):
-            raise InvalidParameter("UserIds", "gradient='mean' or 'sum'", gradient=self.gradient)
+            raise InvalidParameter("RowUsers", "gradient='mean' or 'sum'", gradient=self.gradient)
 
     @classmethod
-    def of(cls, given: object) -> UserIds:
+    def of(cls, given: object) -> RowUsers:
         """What was given as `unit`."""
-        return given if isinstance(given, UserIds) else cls(given)
+        return given if isinstance(given, RowUsers) else cls(given)
 
     def places(self, rows: int) -> list[Array]:
         """The numbers of the rows of each user, users in order of their first row."""
@@ -59,7 +59,7 @@ class UserIds:
         return [np.array(own, dtype=np.int64) for own in found.values()]
 
     def __repr__(self) -> str:
-        return f"UserIds(gradient={self.gradient!r})"
+        return f"RowUsers(gradient={self.gradient!r})"
 
 
 def _key(identity: Any) -> Any:
@@ -81,7 +81,7 @@ class UserRows:
     @classmethod
     def of(cls, rows: TrainingRows, unit: object) -> UserRows:
         """The rows, and who they belong to."""
-        users = UserIds.of(unit)
+        users = RowUsers.of(unit)
         if rows.workers:
             raise InvalidParameter(
                 "fit", "workers=0 with unit=: rows of a user are read one after the other", workers=rows.workers
