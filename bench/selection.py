@@ -1,4 +1,4 @@
-"""Private selection and batches of bounded size against dp_accounting, into results/selection.md: `python selection.py`.
+"""Private selection and bounded batches against dp_accounting, into results/selection.md: `python selection.py`.
 
 Each library has a process of its own, on one thread. Smaller is better: all answers are upper bounds. dp_accounting has
 Rényi bounds for selection, and a privacy loss distribution for truncated Poisson batches.

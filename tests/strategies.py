@@ -33,6 +33,9 @@ DELTAS = st.sampled_from([1e-9, 1e-6, 1e-3, 0.05])
 EPSILONS = st.sampled_from([0.0, 0.01, 0.1, 0.3, 0.7, 1.0, 1.5, 2.0, 3.0, 5.0])
 RATES = st.sampled_from([0.0, 0.001, 0.01, 0.03, 0.1, 0.25, 0.5, 0.9, 1.0])
 
+SELDOM = 0.1
+"""Share of combinators that are composed through tables, which takes a second where others take milliseconds."""
+
 Writer = Callable[[Random], Mechanism]
 
 
@@ -273,8 +276,10 @@ def expression(random: Random, relation: Relation, depth: int) -> Mechanism:
     if depth == 0:
         return leaf(random, relation)
     side = "beside" if relation is Relation.ADD_REMOVE else "under"
-    verb = random.choice(["on", "repeat", "then", "group", "users", "best", side])
-    if verb == "beside" and random.random() < 0.3:
+    verb = random.choice(["on", "repeat", "then", "group", side])
+    if random.random() < SELDOM:
+        verb = random.choice(["users", "best", "either" if relation is Relation.ADD_REMOVE else "best"])
+    if verb == "either":
         first, second = (expression(random, relation, depth - 1) for _ in range(2))
         return hush.Either(first, second, random.choice([0.1, 0.5, 0.9]))
     if verb == "under":
