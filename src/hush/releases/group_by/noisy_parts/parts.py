@@ -54,7 +54,7 @@ class NoiseLevel:
     value: float
     gaussian: bool
     bound: int | None = None
-    """Beyond this the noise of a count never goes: see hush.releases.group_by.bounded_noise."""
+    """Beyond this the noise of a count never goes: see hush.releases.group_by.noisy_parts.bounded_noise."""
 
 
 @dataclass(frozen=True, eq=False)
