@@ -198,7 +198,7 @@ def exact_sums(found: Tallied, most: int) -> list[np.ndarray]:
     fit into 64 bits, with a bit to spare, the numbers are Python's own.
     """
     records = found.counts[0]
-    fits = most * int(records.max(initial=0)) < 1 << 62
+    fits = most * int(records.max(initial=1)) < 1 << 62  # also where nobody is: what is computed has the same types
     return [column.astype(np.int64 if fits else object) for column in (*found.sums, records)]
 
 
