@@ -169,6 +169,6 @@ def test_a_table_vs_the_library(capsys: pytest.CaptureFixture[str], tmp_path: Pa
     assert document["sample"] is False
     picture = tmp_path / "plan.svg"
     assert said(capsys, *asked, *more, "--out", str(picture))[0] == 0 and picture.stat().st_size > 1000
-    assert said(capsys, *asked, *more, "--population", "5")[0] == 1
-    assert said(capsys, *MEAN, "--count")[0] == 1
-    assert said(capsys, *MEAN[:-5], "--bounds", "0", "x", "--epsilon", "1")[0] == 1
+    assert said(capsys, *asked, *more, "--population", "5")[0] == 2
+    assert said(capsys, *MEAN, "--count")[0] == 2
+    assert said(capsys, *MEAN[:-5], "--bounds", "0", "x", "--epsilon", "1")[0] == 2

@@ -9,9 +9,9 @@ import pytest
 
 import hush
 from hush import releases
-from hush.releases.group_by import parts
 from hush.releases.group_by.contributions import AtMost
-from hush.releases.group_by.count_parts import RowsPart
+from hush.releases.group_by.noisy_parts import parts
+from hush.releases.group_by.noisy_parts.count_parts import RowsPart
 from hush.releases.tables.tallying import kept_records, streaming
 from hush.releases.tables.tallying.group_keys import FoundKeys
 from tests.releases import test_grouped_tallies as tallies

@@ -10,7 +10,7 @@ import pytest
 import hush
 from hush import releases
 from hush.randomness.source import SeededSource
-from hush.releases.group_by.bounded_noise import add_bounded, bound_for, chance_of_bound, surely_within
+from hush.releases.group_by.noisy_parts.bounded_noise import add_bounded, bound_for, chance_of_bound, surely_within
 
 
 def law(epsilon: float, bound: int) -> dict[int, float]:

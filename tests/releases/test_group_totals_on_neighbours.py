@@ -9,7 +9,7 @@ import pytest
 
 import hush
 from hush.releases import AtMost, Distinct, GroupBy, Rows, Stats, Users, ValueCounts
-from hush.releases.group_by import group_noise
+from hush.releases.group_by.noisy_parts import group_noise
 
 ASK = {
     "n": Rows(),

@@ -265,3 +265,12 @@ def test_a_public_table_is_joined_by_a_unique_key() -> None:
     )
     found = query.release({"g": ["a", "b", "a", "z", None]}, source=hush.SeededSource(1))
     assert found.to_dict()["n"] == [2, 1]
+
+
+@pytest.mark.parametrize("rows", [0, 1, 3])
+def test_far_bounds_of_any_number_of_records(rows: int) -> None:
+    """Steps from 0 beyond 64 bits: an empty table is answered as a full one is."""
+    ask = {"x": releases.Stats("x", bounds=(1e15, 1e15 + 1), sum=True, mean=True, variance=True)}
+    query = releases.GroupBy(keys={"g": ("a", "b")}, ask=ask, epsilon=300.0)
+    found = query.release({"g": ["a"] * rows, "x": [1e15] * rows}, source=hush.SeededSource(1)).to_dict()
+    assert found["x_sum"][0] == pytest.approx(rows * 1e15, rel=1e-6, abs=1e14)

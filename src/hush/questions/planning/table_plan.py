@@ -29,8 +29,11 @@ LARGEST = 500.0
 class GroupedQuery(Protocol):
     """What a plan asks of a grouped query: `hush.releases.GroupBy` is one."""
 
-    epsilon: float
-    delta: float | None
+    @property
+    def epsilon(self) -> float: ...
+
+    @property
+    def delta(self) -> float | None: ...
 
     @property
     def mechanism(self) -> Mechanism: ...

@@ -10,10 +10,10 @@ from typing import Any, ClassVar
 
 from hush.checks import count, listed, number
 from hush.errors import InvalidParameter
-from hush.releases.group_by.choice_parts import QuantilePart, TopPart
-from hush.releases.group_by.count_parts import CellsPart, DistinctPart, RowsPart, SumPart, UsersPart
-from hush.releases.group_by.moment_parts import MeanPart, VariancePart
-from hush.releases.group_by.parts import Part
+from hush.releases.group_by.noisy_parts.choice_parts import QuantilePart, TopPart
+from hush.releases.group_by.noisy_parts.count_parts import CellsPart, DistinctPart, RowsPart, SumPart, UsersPart
+from hush.releases.group_by.noisy_parts.moment_parts import MeanPart, VariancePart
+from hush.releases.group_by.noisy_parts.parts import Part
 from hush.releases.noise.exact_sums import checked_bounds
 from hush.releases.noise.lattice import Lattice
 from hush.releases.row_wise.row_constants import constant, kind_of

@@ -15,9 +15,9 @@ from hush.mechanisms.leaves.stated import ApproxDP
 from hush.mechanisms.leaves.unknown_keys import UnknownKeys
 from hush.mechanisms.mechanism import Mechanism
 from hush.questions.calibrate import calibrate
-from hush.releases.group_by.bounded_noise import bound_for, chance_of_bound
-from hush.releases.group_by.count_parts import RowsPart
-from hush.releases.group_by.parts import AdditivePart, NoiseLevel, Part, Protected
+from hush.releases.group_by.noisy_parts.bounded_noise import bound_for, chance_of_bound
+from hush.releases.group_by.noisy_parts.count_parts import RowsPart
+from hush.releases.group_by.noisy_parts.parts import AdditivePart, NoiseLevel, Part, Protected
 from hush.releases.target import MARGINS
 
 SPLITS = ("equal", "error")

@@ -14,7 +14,7 @@ from hush.errors import InvalidParameter
 from hush.markup import Text, table_html
 from hush.questions.charts.drawing import Picture
 from hush.questions.text_table import aligned
-from hush.releases.group_by.parts import CellColumn
+from hush.releases.group_by.noisy_parts.parts import CellColumn
 from hush.releases.release import NOT_PRIVATE, Release
 from hush.releases.tables.reader import needs
 from hush.releases.tables.tally import Key

@@ -22,12 +22,21 @@ from hush.releases.conditions import checked_confidence, rate_of
 from hush.releases.group_by.asked import LOW, Asked, Place, checked_missing, missing_notes
 from hush.releases.group_by.budget_shares import NoisePlan, Planning, TableBudget
 from hush.releases.group_by.contributions import ONE_RECORD, AtMost
-from hush.releases.group_by.count_parts import DistinctPart, RowsPart, UsersPart
 from hush.releases.group_by.group_table import GroupRelease, GroupTable
 from hush.releases.group_by.grouped_sample import GroupByOnSample
 from hush.releases.group_by.key_selection import shown_keys
-from hush.releases.group_by.moment_parts import with_free_rows
-from hush.releases.group_by.parts import Answering, CellColumn, Part, Protected, column_rows, joined, rows_of, sliced
+from hush.releases.group_by.noisy_parts.count_parts import DistinctPart, RowsPart, UsersPart
+from hush.releases.group_by.noisy_parts.moment_parts import with_free_rows
+from hush.releases.group_by.noisy_parts.parts import (
+    Answering,
+    CellColumn,
+    Part,
+    Protected,
+    column_rows,
+    joined,
+    rows_of,
+    sliced,
+)
 from hush.releases.group_by.query_checks import (
     Kinds,
     Unknown,
@@ -386,15 +395,15 @@ class GroupBy(Query):
 
     def _near_ranks(self, confidence: float) -> tuple[str, ...]:
         """How near the ranks of quantiles are: that much is public, where in the bounds they lie is not."""
-        found = []
-        for part, level in zip(self.parts, self.plan.levels, strict=True):
-            ranks = part.ranks_off(level, self.planning.charged, confidence)
-            if ranks is not None:
-                found.append(
-                    f"Each value of {part.titles[0]} is off by at most {math.ceil(ranks)} of the records of its group that "
-                    f"were used, in the order of their values, with {100 * confidence:g}% confidence."
-                )
-        return tuple(found)
+        charged, sure = self.planning.charged, f"with {100 * confidence:g}% confidence"
+        pairs = zip(self.parts, self.plan.levels, strict=True)
+        off = [(part.titles[0], part.ranks_off(level, charged, confidence)) for part, level in pairs]
+        return tuple(
+            f"Each value of {title} is off by at most {math.ceil(ranks)} of the records of its group that were used, "
+            f"in the order of their values, {sure}."
+            for title, ranks in off
+            if ranks is not None
+        )
 
     def on(self, scheme: Scheme) -> GroupByOnSample:  # type: ignore[override]
         """The same on a secret sample: of records, or of users where a unit is given."""

@@ -212,13 +212,14 @@ class KeptCells:
         """Users, groups, hashes of (user, group), hashes of records, and content of all that is kept."""
         for first in range(0, len(self._shelves.last), PIECE * self._groups_each):
             shelf, hashes, content = self._shelves.listed(first, first + PIECE * self._groups_each)
+            if not len(shelf):
+                continue
             users = (shelf // self._groups_each).astype(np.int32)
             if self._by_group:
                 groups, of_group = self._groups.reshape(-1).take(shelf), self._group_hashes.reshape(-1).take(shelf)
-            elif content:
+            else:
                 (groups, *content), of_group = content, np.zeros(len(shelf), dtype=np.uint64)
-            if len(shelf):
-                yield [users, groups, of_group, hashes, *content]
+            yield [users, groups, of_group, hashes, *content]
 
 
 def few_cells(limits: Limits) -> bool:

@@ -12,7 +12,15 @@ import numpy as np
 from hush.curves.relation import Relation
 from hush.mechanisms.leaves.exponential_mechanism import Exponential, ReportNoisyMax
 from hush.mechanisms.mechanism import Mechanism
-from hush.releases.group_by.parts import Answering, CellColumn, NoiseLevel, Part, Protected, Wanted, of_sample
+from hush.releases.group_by.noisy_parts.parts import (
+    Answering,
+    CellColumn,
+    NoiseLevel,
+    Part,
+    Protected,
+    Wanted,
+    of_sample,
+)
 from hush.releases.noise.lattice import Lattice
 from hush.releases.noise.quantile_selection import draw_quantile
 from hush.releases.noise.weighted_choice import draw_option

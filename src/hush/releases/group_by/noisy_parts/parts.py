@@ -54,7 +54,7 @@ class NoiseLevel:
     value: float
     gaussian: bool
     bound: int | None = None
-    """Beyond this the noise of a count never goes: see hush.releases.group_by.bounded_noise."""
+    """Beyond this the noise of a count never goes: see hush.releases.group_by.noisy_parts.bounded_noise."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -198,7 +198,7 @@ def exact_sums(found: Tallied, most: int) -> list[np.ndarray]:
     fit into 64 bits, with a bit to spare, the numbers are Python's own.
     """
     records = found.counts[0]
-    fits = most * int(records.max(initial=0)) < 1 << 62
+    fits = most * int(records.max(initial=1)) < 1 << 62  # also where nobody is: what is computed has the same types
     return [column.astype(np.int64 if fits else object) for column in (*found.sums, records)]
 
 

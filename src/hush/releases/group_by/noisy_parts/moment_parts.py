@@ -9,9 +9,9 @@ from dataclasses import dataclass, replace
 import numpy as np
 
 from hush.releases.group_by.contributions import Reach, reach_of
-from hush.releases.group_by.count_parts import RowsPart, expanded, largest_step, steps_of
-from hush.releases.group_by.group_noise import noised, reach_of_one, reach_of_two
-from hush.releases.group_by.parts import (
+from hush.releases.group_by.noisy_parts.count_parts import RowsPart, expanded, largest_step, steps_of
+from hush.releases.group_by.noisy_parts.group_noise import noised, reach_of_one, reach_of_two
+from hush.releases.group_by.noisy_parts.parts import (
     AdditivePart,
     Answering,
     CellColumn,

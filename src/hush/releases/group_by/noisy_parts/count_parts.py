@@ -11,10 +11,10 @@ import numpy as np
 
 from hush.mechanisms.leaves.stated import ApproxDP
 from hush.mechanisms.mechanism import Mechanism
-from hush.releases.group_by.bounded_noise import add_bounded, chance_of_bound, surely_within
 from hush.releases.group_by.contributions import AtMost, Reach, reach_of
-from hush.releases.group_by.group_noise import noised, reach_of_one
-from hush.releases.group_by.parts import (
+from hush.releases.group_by.noisy_parts.bounded_noise import add_bounded, chance_of_bound, surely_within
+from hush.releases.group_by.noisy_parts.group_noise import noised, reach_of_one
+from hush.releases.group_by.noisy_parts.parts import (
     AdditivePart,
     Answering,
     CellColumn,

@@ -11,7 +11,7 @@ from scipy import special
 from hush.randomness.additive import add_gaussian, add_laplace, scale_for
 from hush.randomness.source import Source
 from hush.releases.group_by.contributions import ROUNDED_UP, Reach
-from hush.releases.group_by.parts import NoiseLevel, NoisyGroups
+from hush.releases.group_by.noisy_parts.parts import NoiseLevel, NoisyGroups
 
 FINE = 20
 """One unit moves the totals by about 2^20 steps, more where it moves many: rounding costs a millionth of the noise."""

@@ -1,0 +1,1 @@
+"""The parts of a grouped query: what each reads, what one unit moves, and its noise."""
