@@ -21,7 +21,7 @@ setup: $(READY) ## make .venv with hush and the pinned tools
 $(READY): pyproject.toml constraints.txt
 	$(PYTHON) -m venv --clear .venv
 	$(BIN)/python $(PIP) install "$$(grep '^torch==' constraints.txt)" --constraint constraints.txt
-	$(BIN)/python $(PIP) install --constraint constraints.txt --editable '.[dev,all]'
+	$(BIN)/python $(PIP) install --constraint constraints.txt --editable '.[dev,models,all]'
 	@touch $@
 
 demo: setup ## account for, calibrate and explain one training run
