@@ -26,10 +26,11 @@ DELTA, NORM, BATCH, EPOCHS, RATE = 1e-5, 1.0, 128, 20, 0.25
 VIEWS, DECAY = 4, 0.9
 ABOUT = f"""# Test accuracy on digits
 
-Mean over {len(SEEDS)} seeds, each with its own split and initial weights, of a network 64-128-10; {EPOCHS} epochs of batches of {BATCH} on average, δ = {DELTA:g}, clipping norm {NORM:g}, SGD at rate {RATE:g}: the same in all
-columns. hush and Opacus have the same plan. `augmented`: {VIEWS} views of each row, moved by parts of a pixel;
-`averaged`: the moving average of the weights, decay {DECAY:g}.
-In brackets: the difference from Opacus, paired by seed, and its standard error.
+Mean over {len(SEEDS)} seeds, each with its own split and initial weights, of a network 64-128-10; {EPOCHS} epochs of
+batches of {BATCH} on average, δ = {DELTA:g}, clipping norm {NORM:g}, SGD at rate {RATE:g}: the same in all columns.
+hush and Opacus have the same plan. `augmented`: {VIEWS} views of each row, moved by parts of a pixel; `averaged`: the
+moving average of the weights, decay {DECAY:g}. In brackets: the difference from Opacus, paired by seed, and its
+standard error.
 """
 
 

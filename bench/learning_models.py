@@ -67,7 +67,7 @@ class BertTiny(nn.Module):
         self.bert = BertForSequenceClassification(BertConfig(**sizes, **still, num_labels=10))
 
     def forward(self, tokens: Tensor) -> Tensor:
-        places = torch.arange(tokens.shape[1]).expand_as(tokens)
+        places = torch.arange(tokens.shape[1]).repeat(len(tokens), 1)
         types = torch.zeros_like(tokens)
         return self.bert(input_ids=tokens, position_ids=places, token_type_ids=types).logits
 
