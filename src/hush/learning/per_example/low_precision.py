@@ -26,9 +26,9 @@ PLACES = 4
 
 def checked_precision(kind: object) -> torch.dtype | None:
     """None, or bfloat16: half precision (float16) overflows at 65504, where a row would be lost."""
-    if kind is not None and kind is not torch.bfloat16:
-        raise InvalidParameter("autocast", "torch.bfloat16, or None", autocast=str(kind))
-    return kind
+    if kind is None or kind is torch.bfloat16:
+        return None if kind is None else torch.bfloat16
+    raise InvalidParameter("autocast", "torch.bfloat16, or None", autocast=str(kind))
 
 
 def casting(device: torch.device, kind: torch.dtype | None) -> AbstractContextManager[Any]:

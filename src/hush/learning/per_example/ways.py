@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import warnings
 from collections.abc import Callable
 from dataclasses import dataclass
 
@@ -9,7 +10,6 @@ import torch
 from torch import Tensor, nn
 
 from hush.errors import NotCovered
-from hush.learning.boundary import quiet
 from hush.learning.per_example.batch import rows, tensors
 from hush.learning.per_example.layers.layer_gradients import LayerGradient
 from hush.learning.per_example.probe import ROWS, Probe
@@ -26,6 +26,7 @@ from hush.learning.per_example.units import (
 from hush.learning.per_example.watch import Pass
 
 Pick = Callable[[nn.Module], list[Unit]]
+Parts = list[tuple[Keys, LayerGradient]]
 
 
 @dataclass(frozen=True)
@@ -100,13 +101,11 @@ def exact_way(probe: Probe) -> Way:
         if kind.one_by_one and all(unit.rule is not None for unit in units):
             continue  # nothing would be run in another way
         try:
-            with quiet():  # of what a way that does not fit makes of the model
-                axes = probe.axes(units)
-                run = Pass(units, axes, one_by_one=kind.one_by_one)
-                parts, _ = probe.watched(run, rows(probe.batch, 0, ROWS), ROWS)
-                fault = differs(probe, parts, alone)
+            axes, parts = _tried(probe, kind, units)
+            fault = differs(probe, parts, alone)
         except FAILURES as error:
-            fault = f"{type(error).__name__}: {str(error).splitlines()[0] if str(error) else ''}"
+            refused.append((kind.words, f"{type(error).__name__}: {str(error).splitlines()[0] if str(error) else ''}"))
+            continue
         if fault is None:
             unruled = sorted({type(unit.module).__name__ for unit in units if unit.rule is None})
             known = [axes[id(unit)] for unit in units]
@@ -115,7 +114,16 @@ def exact_way(probe: Probe) -> Way:
     raise NotCovered("a model whose gradients, example by example, differ from those of examples alone")
 
 
-def differs(probe: Probe, parts: list[tuple[Keys, LayerGradient]], alone: list[dict[str, Tensor]]) -> str | None:
+def _tried(probe: Probe, kind: WayKind, units: list[Unit]) -> tuple[dict[int, list[Axes]], Parts]:
+    """Where the batch lies, and the gradients; quiet, as a way that does not fit makes something else of the model."""
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore")
+        axes = probe.axes(units)
+        run = Pass(units, axes, one_by_one=kind.one_by_one)
+        return axes, probe.watched(run, rows(probe.batch, 0, ROWS), ROWS)[0]
+
+
+def differs(probe: Probe, parts: Parts, alone: list[dict[str, Tensor]]) -> str | None:
     """How norms and sums of the layers' gradients differ from those of the rows alone; None if they do not.
 
     Everything is measured against the norm of the row's whole gradient (docs/theory/gradients.md): a layer whose

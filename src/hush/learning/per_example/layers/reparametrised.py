@@ -2,6 +2,9 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
+from typing import Any
+
 import torch
 from torch import Tensor, nn
 
@@ -41,10 +44,16 @@ def _pulled(inner: LayerGradient, made_by: nn.Module, tensor: str, begin: str, o
     """The gradient of what is computed, example by example, pulled back to what it is computed from."""
     rows = inner.rows()[tensor]
     given = {name: made_by.get_parameter(name).detach() for name in own}
-    value, pull = torch.func.vjp(lambda values: torch.func.functional_call(made_by, values, ()), given)
+    value, pull = _with_pull(made_by, given)
     with mapping():
         (found,) = torch.func.vmap(pull)(rows.reshape(len(rows), *value.shape))
     return PlainRows({f"{begin}{name}": gradient for name, gradient in found.items()}, room=rows.numel())
+
+
+def _with_pull(made_by: nn.Module, given: dict[str, Tensor]) -> tuple[Tensor, Callable[..., Any]]:
+    """What is computed, and from its gradient to that of what it is computed from."""
+    value, pull, *_ = torch.func.vjp(lambda values: torch.func.functional_call(made_by, values, ()), given)
+    return value, pull
 
 
 class WeightNormed(LayerGradient):
@@ -99,7 +108,7 @@ class WeightNormed(LayerGradient):
 
     def _back(self, gradient: Tensor) -> dict[str, Tensor]:
         given = {f"original{k}": value for k, value in enumerate((self.lengths, self.directions))}
-        _, pull = torch.func.vjp(lambda values: torch.func.functional_call(self.made_by, values, ()), given)
+        _, pull = _with_pull(self.made_by, given)
         return {f"{self.begin}{name}": value for name, value in pull(gradient)[0].items()}
 
     def rows(self) -> dict[str, Tensor]:
