@@ -152,6 +152,8 @@ class Ranks:
     def _came(self, rank: int) -> int:
         """How often the rank met the others."""
         key = self._at(rank)
+        if self._store is None:
+            return 0
         return int(self._store.get(key)) if self._store.check([key]) else 0
 
 

@@ -81,14 +81,15 @@ def planned(given: Answer, **changed: Any) -> TrainPlan:
     scheme = text(fields, "scheme")
     if scheme not in SCHEMES:
         raise InvalidParameter("A training run", f"a scheme, one of: {', '.join(SCHEMES)}", scheme=scheme)
-    sought = "target" if fields.get("target") is not None else "noise"
+    target = number(fields, "target") if fields.get("target") is not None else None
     return train_plan(
         examples=number(fields, "examples"),  # type: ignore[arg-type]
         batch_size=number(fields, "batch_size"),  # type: ignore[arg-type]
         epochs=number(fields, "epochs"),
         delta=number(fields, "delta"),
         scheme=SCHEMES[scheme],
-        **{"epsilon" if sought == "target" else "noise_multiplier": number(fields, sought)},
+        epsilon=target,
+        noise_multiplier=number(fields, "noise") if target is None else None,
     )
 
 

@@ -32,10 +32,10 @@ def scores(given: dict[str, Any]) -> dict[str, Any]:
 
 def _read(path: str) -> Any:
     """The scores of the file, which the server has put into a folder of its own."""
-    from hush.app.score_files import read_scores
+    from hush.app.score_files import ScoreColumns, read_scores
 
     try:
-        return read_scores(path)
+        return read_scores(path, ScoreColumns())
     except InvalidParameter as reason:
         message = str(reason).replace(path, Path(path).name)
     raise HushError(message)
