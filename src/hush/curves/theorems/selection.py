@@ -26,7 +26,7 @@ from hush.curves.pairs.pair import Pair
 from hush.curves.pairs.profile_law import ProfileLaw
 from hush.errors import NotCovered
 from hush.numerics.rounding import UNIT
-from hush.numerics.work import remembered, spend
+from hush.numerics.work import attempt, remembered, spend
 
 POINTS = 1500
 """Points of a profile that a table joins by lines: any number is valid."""
@@ -108,8 +108,9 @@ class SelectionPair(Pair):
         return shift_of(self.runs, self.opposite)
 
     @cached_property
-    def _layers(self) -> tuple[Array, Array, Array, FinitePair]:
-        return layers(self.runs, self.run, self.opposite)
+    def _layers(self) -> tuple[Array, Array, Array, FinitePair] | None:
+        """None where they take too much work: one layer is then all there is."""
+        return attempt(lambda: layers(self.runs, self.run, self.opposite), None)
 
     @property
     def max_loss(self) -> float:
@@ -134,6 +135,8 @@ class SelectionPair(Pair):
 
     def _layered(self, epsilon: float) -> float:
         """The integral, as a sum over the pieces of h; never more of an event than the runs that can be in it."""
+        if self._layers is None:
+            return math.inf
         widths, log_slopes, most, table = self._layers
         spend(10 * len(widths))
         places = epsilon + log_slopes

@@ -18,6 +18,7 @@ from hush.mechanisms.neighbours import Neighbours
 from hush.mechanisms.runs import Runs
 from hush.mechanisms.traits import Step
 from hush.mechanisms.wrapper import Wrapper
+from hush.numerics.work import attempt
 
 THEOREM = (
     "the best of K runs has the density phi'(1-x) against one run, phi the generating function of K: Papernot, Steinke "
@@ -59,7 +60,7 @@ class BestOf(AsAWhole, Wrapper):
     def _attained(self, run: Evidence) -> tuple[Pair, ...]:
         """Runs whose score tells all, and runs that all have one score: the best of those is any of them."""
         members = run.attained(False)
-        told = [pair for member in members[:1] for pair in witnesses(self.runs, member)]
+        told = [pair for member in members[:1] for pair in attempt(lambda m=member: witnesses(self.runs, m), ())]
         return (*told, *(Blend.of([(member, 1 - self.runs.none)]) for member in members))
 
     def _curve(self, run: RenyiCurve, opposite: RenyiCurve) -> RenyiCurve:

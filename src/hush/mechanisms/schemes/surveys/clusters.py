@@ -25,6 +25,9 @@ from hush.randomness.source import Source, source_or_secure
 
 MEMBERSHIP = "which cluster a record is in is public and fixed, and so are the clusters, an empty one included"
 
+LARGEST = 10_000
+"""Companions up to which their own pair is asked for: lists of counts take memory for each of them."""
+
 
 def checked_sizes(who: str, name: str, sizes: object, least: int) -> tuple[int, ...]:
     """Whole numbers, one per part of the population."""
@@ -117,6 +120,8 @@ class Clusters(DrawnTogether):
 
     def _pair(self, inner: Mechanism, comes: bool) -> Pair:
         """With the record all s + 1 of a cluster come; without it, the s companions."""
+        if self.companions >= LARGEST:  # nothing is gained from the companions then
+            return Blend.of([(inner.evidence(ADDED if comes else REMOVED).pair, self.rate)])
         whole = inner.evidence(Neighbours.of(removed=self.companions + 1))
         others = inner.evidence(Neighbours.of(removed=self.companions))
         try:
