@@ -11,7 +11,7 @@ AXE := .browser
 RUN := --noise 1.0 --rate 0.01 --steps 10000 --delta 1e-5
 
 .DEFAULT_GOAL := help
-.PHONY: help setup demo test pythons browser audit faults mutants check bench clean
+.PHONY: help setup demo test pythons browser audit faults mutants check bench docs clean
 
 help: ## list the targets
 	@awk -F ':.*## ' '/^[a-z]+:.*## / {printf "  %-8s %s\n", $$1, $$2}' $(MAKEFILE_LIST)
@@ -59,6 +59,14 @@ check: setup ## lint, formatting, types and the import layers
 	$(BIN)/pyright
 	$(BIN)/lint-imports
 
+docs: .venv-docs/.ready ## build the site of the documentation, offline and strictly, into site/
+	NO_MKDOCS_2_WARNING=1 .venv-docs/bin/python -m mkdocs build --strict --quiet --site-dir site
+
+.venv-docs/.ready: docs/requirements.txt
+	$(PYTHON) -m venv --clear .venv-docs
+	.venv-docs/bin/python $(PIP) install --requirement docs/requirements.txt
+	@touch $@
+
 bench: setup $(addsuffix /.ready,$(BENCH) $(ALLOCATION) $(AUDITING) $(LEARNING) $(RELEASES)) ## compare with other accountants, into bench/results
 	$(BENCH)/bin/python bench/run.py
 	$(BENCH)/bin/python bench/random_trainings.py
@@ -93,5 +101,5 @@ $(eval $(call environment,$(RELEASES),bench/requirements-releases.txt))
 $(eval $(call environment,$(AUDITING),bench/requirements-auditing.txt))
 
 clean: ## remove the environments and every cache
-	rm -rf .venv .venv-* $(BENCH) $(ALLOCATION) $(AUDITING) $(LEARNING) $(RELEASES) $(AXE) dist build .pytest_cache .ruff_cache .hypothesis .import_linter_cache
+	rm -rf .venv .venv-* $(BENCH) $(ALLOCATION) $(AUDITING) $(LEARNING) $(RELEASES) $(AXE) dist build site .pytest_cache .ruff_cache .hypothesis .import_linter_cache
 	find . -name __pycache__ -type d -prune -exec rm -rf {} +

@@ -18,7 +18,7 @@ from hush.errors import InvalidParameter, NotCovered
 from hush.mechanisms.mechanism import Mechanism, require
 from hush.questions.charts.drawing import Axis, Chart, ChartLine, Stroke
 
-__all__ = ["Chart", "profile", "renyi", "roc", "steps", "tradeoff"]
+__all__ = ["Axis", "Chart", "ChartLine", "profile", "renyi", "roc", "steps", "tradeoff"]
 
 Mechanisms: TypeAlias = Mechanism | Iterable[Mechanism] | Mapping[str, Mechanism]
 

@@ -77,9 +77,11 @@ class Picture(ABC):
         target.write_bytes(rendering.file_bytes(self, target.suffix.lower()))
         return target
 
-    def _repr_mimebundle_(self, *_: object, **__: object) -> Any:
-        """How a notebook shows it."""
-        return self.altair()._repr_mimebundle_()
+    def _repr_svg_(self) -> str:
+        """How a notebook shows it: a picture that needs neither a script nor a network."""
+        from hush.questions.charts import rendering
+
+        return rendering.file_bytes(self, ".svg").decode()
 
 
 @dataclass(frozen=True)
