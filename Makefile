@@ -49,7 +49,7 @@ interop: $(INTEROP)/.ready ## the bridges against the real Opacus and dp_account
 	OPENBLAS_NUM_THREADS=1 $(INTEROP)/bin/python -m pytest -q tests/interop src/hush/interop
 
 # A browser or a file that cannot be had makes the tests say so: skipped by name, or failed where CI is set.
-browser: setup ## the page in a real Chromium: stories from opening to exported code, attacks, accessibility
+browser: setup docs ## the page in a real Chromium: stories from opening to exported code, attacks, accessibility
 	-command -v chromium > /dev/null || { apt-get update -q && apt-get install -y -q chromium; }
 	-$(BIN)/python $(PIP) install --constraint constraints.txt --editable '.[browser]'
 	-test -f $(AXE)/package/axe.min.js || { mkdir -p $(AXE) && cd $(AXE) && npm pack --silent axe-core@4.14.0 && tar -xzf axe-core-4.14.0.tgz; }

@@ -15,6 +15,7 @@ PAGES = {
     "learning": "Learning: models from data",
     "auditing": "Auditing: evidence against a claim",
     "ledger": "Ledger: what was spent",
+    "interop": "Interop: bridges to other libraries",
     "randomness": "Randomness",
     "errors": "Errors",
 }
