@@ -11,6 +11,7 @@ from scipy import special
 
 from hush.arrays import Array
 from hush.curves.pairs.pair import Pair
+from hush.curves.pairs.pointwise import Tightest
 from hush.curves.relation import Relation
 from hush.curves.renyi.curve import RenyiCurve
 from hush.curves.renyi.families import bounded_range
@@ -29,6 +30,8 @@ from hush.randomness.float_noise import uniform
 from hush.randomness.source import Source
 
 EPSILON = EpsilonField(0, 500, low_open=True)
+WIDEST = 500
+"""The largest range of a loss whose envelope does not overflow."""
 UNEVEN = (0.65, 0.85)
 """Other places for the two losses of a coin, as shares of the range: each is attained."""
 
@@ -46,15 +49,23 @@ class BoundedRange(Leaf):
 
     def at(self, removed: int, added: int) -> Pair:
         loss_range = self.steps(removed, added) * self.loss_range
-        if loss_range > 500:
-            raise NotCovered(f"{self}: a range of {loss_range:g} is beyond 500")
+        if loss_range > WIDEST:
+            raise NotCovered(f"{self}: a range of {loss_range:g} is beyond {WIDEST}")
         return RangedChoices(loss_range)
 
     def mixture(self, neighbours: Neighbours) -> Pair:
-        """Of a sampled group, what pure DP says: a loss of this range is never beyond it."""
+        """Of a sampled group, what pure DP says, or what the whole group's range does: whichever is less.
+
+        A loss of this range is never beyond that of pure DP. And by joint convexity in how many of the group were drawn
+        (it is as if that were told), a sample of a group is dominated by the largest of their pairs, that of all of it.
+        """
         if neighbours.exchanged is not None:
             return super().mixture(neighbours)
-        return PureDP(epsilon=self.loss_range, relation=self.relation).mixture(neighbours)
+        pure = PureDP(epsilon=self.loss_range, relation=self.relation).mixture(neighbours)
+        whole = neighbours.certain.settled
+        if whole is None or not neighbours.one_way or self.steps(*whole) * self.loss_range > WIDEST:
+            return pure
+        return Tightest.of([pure, self.at(*whole)])
 
     curve_says_more = True
 
