@@ -5,6 +5,7 @@ from __future__ import annotations
 import asyncio
 import json
 import sys
+import threading
 import time
 
 import pytest
@@ -55,3 +56,19 @@ def test_questions_that_are_given_up_disturb_no_other(monkeypatch: pytest.Monkey
     assert waiting == 0
     for scale, reply in replies:
         assert reply["answer"]["upper"] == pytest.approx(1 / scale, rel=1e-12)
+
+
+def test_a_question_that_is_given_up_too_late_ends_nothing() -> None:
+    """Its reply is there already: the process serves the next one."""
+    question = json.dumps(["epsilon", {"expression": "laplace 2", "delta": 0}]).encode()
+    worker, first = WorkerProcess(WorkLimits()), threading.Event()
+    try:
+        assert json.loads(worker.exchange(question, first))["answer"]["upper"] == 0.5
+        worker.end(first)
+        assert json.loads(worker.exchange(question, threading.Event()))["answer"]["upper"] == 0.5
+        given_up = threading.Event()
+        given_up.set()
+        assert "error" in json.loads(worker.exchange(question, given_up))
+        assert json.loads(worker.exchange(question, threading.Event()))["answer"]["upper"] == 0.5
+    finally:
+        worker.stop()

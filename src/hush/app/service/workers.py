@@ -116,20 +116,28 @@ class WorkerProcess:
         self._limits = limits
         self._process: Any = None
         self._pipe: Any = None
+        self._turn = threading.Lock()
+        self._serving: threading.Event | None = None
 
     def exchange(self, question: bytes, ended: threading.Event) -> bytes:
         """What the worker replies; runs in a thread, and blocks until there is a reply or no process any more."""
+        with self._turn:
+            self._serving = ended
         try:
             if self._process is None:
                 self._start()
             if ended.is_set():
                 raise EOFError
             self._pipe.send_bytes(question)
-            return self._pipe.recv_bytes()
+            reply = self._pipe.recv_bytes()
         except (EOFError, OSError):
-            if ended.is_set():  # perhaps before there was a process to end
-                self.end()
-            return self._died()
+            reply = b""
+        with self._turn:
+            self._serving = None  # from here on nobody ends the process because of this question
+        if ended.is_set():
+            self.stop()
+            reply = b""
+        return reply or self._died()
 
     def _start(self) -> None:
         context: Any = multiprocessing.get_context(WAY)
@@ -152,7 +160,14 @@ class WorkerProcess:
             return trouble("limit", f"This takes longer than one question may ({self._limits.seconds:g} s of work).")
         return trouble("limit", "The worker that had this question was ended: it may need more memory than is allowed.")
 
-    def end(self) -> None:
+    def end(self, ended: threading.Event) -> None:
+        """Give up a question: its process is killed, but no process that serves another one by now."""
+        with self._turn:
+            ended.set()
+            if self._serving is ended:
+                self.stop()
+
+    def stop(self) -> None:
         """Kill the process, whatever it does."""
         process = self._process
         if process is not None:
@@ -211,9 +226,7 @@ class WorkerPool:
         except TimeoutError:
             return trouble("limit", f"There is no answer after {patience:g} s: the question was given up.")
         finally:
-            if not reply.done():
-                ended.set()
-                worker.end()
+            worker.end(ended)
 
     async def warm(self) -> None:
         """Make the processes before the first question comes."""
@@ -222,5 +235,5 @@ class WorkerPool:
     def close(self) -> None:
         """End all processes."""
         for worker in self._all:
-            worker.end()
+            worker.stop()
         self._threads.shutdown(wait=False)
