@@ -12,7 +12,7 @@ from torch.nn import functional as F
 
 import hush
 from hush.arrays import Array
-from hush.learning import Automatic, Clipping, Flat, PerLayer, PrivateGradient, SecureNoise, RowUsers, fit
+from hush.learning import Automatic, Clipping, Flat, PerLayer, PrivateGradient, RowUsers, SecureNoise, fit
 
 USERS, ROWS, NORM = 12, 60, 0.2
 FLAT = Flat()
