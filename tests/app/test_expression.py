@@ -37,6 +37,7 @@ SAME: dict[str, Mechanism] = {
     "noisy-max monotone=true 2": hush.ReportNoisyMax(2.0, monotone=True),
     "skellam 10 3": hush.Skellam(10.0, 3),
     "pure 0.5": hush.PureDP(0.5),
+    "laplace 1 | systematic 5 100 | replace": hush.Laplace(1.0).on(hush.Systematic(5, 100)).under(Relation.REPLACE),
     "approx 0.5 1e-8": hush.ApproxDP(0.5, 1e-8),
     "approx 0.5 1e-8 relation=replace": hush.ApproxDP(0.5, 1e-8, relation=Relation.REPLACE),
     "approx 0.5 1e-3 1 1e-8": hush.ApproxDP(points=[(0.5, 1e-3), (1.0, 1e-8)]),

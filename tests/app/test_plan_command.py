@@ -83,7 +83,7 @@ def test_training_by_other_schemes(capsys: pytest.CaptureFixture[str]) -> None:
     words = [*TRAINING, "--epsilon", "2", "--delta", "1e-5", "--scheme"]
     code, out, _ = said(capsys, *words, "without-replacement")
     assert code == 0 and "replace one record" in out and "cost of sampling" not in out
-    code, _, err = said(capsys, *words, "shuffled", "--batch-sizes", "100", "200")
+    code, _, err = said(capsys, *words, "shuffled-batches", "--batch-sizes", "100", "200")
     assert code != 0 and "one batch size and one number of epochs" in err
     assert "--scheme" in said(capsys, *MEAN, "--scheme", "poisson")[2]
 

@@ -51,7 +51,7 @@ def noised(query: GroupBy, data: dict[str, Any], patch: pytest.MonkeyPatch) -> l
 
 @pytest.mark.parametrize("noise", ["laplace", "gaussian"])
 @pytest.mark.parametrize("most", [None, *LIMITS], ids=str)
-@pytest.mark.parametrize("relation", list(hush.Relation))
+@pytest.mark.parametrize("relation", [hush.Relation.ADD_REMOVE, hush.Relation.REPLACE])
 def test_totals_move_by_no_more_than_is_charged(
     noise: str, most: AtMost | None, relation: hush.Relation, monkeypatch: pytest.MonkeyPatch
 ) -> None:

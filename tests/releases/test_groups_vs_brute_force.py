@@ -15,7 +15,7 @@ from hush.releases.group_by.contributions import AtMost, reach_of
 from hush.releases.group_by.key_selection import keep_probabilities
 from tests.releases.tiny_tables import GROUPS, excess
 
-ADD, REPLACE = hush.Relation
+ADD, REPLACE = hush.Relation.ADD_REMOVE, hush.Relation.REPLACE
 GIVEN = {"group": GROUPS}
 UNKNOWN = releases.Unknown("group")
 ROUNDING = 1e-9

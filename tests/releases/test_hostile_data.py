@@ -98,7 +98,7 @@ HOSTILE = {
 
 
 @pytest.mark.parametrize("data", HOSTILE.values(), ids=HOSTILE.keys())
-@pytest.mark.parametrize("relation", list(hush.Relation))
+@pytest.mark.parametrize("relation", [hush.Relation.ADD_REMOVE, hush.Relation.REPLACE])
 @pytest.mark.parametrize("bounds", [(0.0, 10.0), (-1e308, 1e308), (0.0, 1e-310)])
 def test_no_value_raises(data: list, relation: hush.Relation, bounds: tuple[float, float]) -> None:
     for query in NUMERIC:

@@ -62,6 +62,7 @@ IDEAS = {
     FIT: Idea.TCDP,
     ADVANCED: Idea.ADVANCED,
     RENYI: Idea.RENYI,
+    PROVEN: Idea.REFINED,
 }
 """The colour of each line, the same as in other figures."""
 

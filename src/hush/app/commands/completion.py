@@ -62,7 +62,8 @@ def _words(parser: ArgumentParser) -> list[str]:
     for action in parser._actions:  # noqa: SLF001 (argparse has no public list of them)
         found += [word for word in action.option_strings if word.startswith("--")]
         if isinstance(action.choices, dict):
-            found += [word for one in action.choices.values() for word in _words(one)]
+            below = [one for one in action.choices.values() if isinstance(one, ArgumentParser)]
+            found += [word for one in below for word in _words(one)]
         if action.choices is not None:
             found += map(str, action.choices)
     return found

@@ -7,7 +7,7 @@ from typing import Any
 
 import hush
 from hush.app import output, table_options
-from hush.app.options import PICTURE, add_examples, add_json
+from hush.app.options import PICTURE, SCHEMES, add_examples, add_json
 from hush.app.public_models import named_model
 from hush.errors import InvalidParameter
 
@@ -20,13 +20,6 @@ NEEDED = {
     "table": (),
 }
 """What can be planned, and the options without which it makes no sense."""
-SCHEMES = {
-    "poisson": "Poisson",
-    "allocation": "Allocation",
-    "shuffled": "ShuffledBatches",
-    "without-replacement": "WithoutReplacement",
-}
-"""Ways to draw the batches of a training, and the schemes behind them."""
 TABLE = ("group_sizes", "unit", "max_contributions", "max_groups", "max_per_group")
 """Options of a table beside those that say what is asked of each group."""
 ABOUT = """\

@@ -18,7 +18,7 @@ def plan(given: dict[str, Any]) -> dict[str, Any]:
     statistic, bounds = text(given, "statistic"), (number(given, "low"), number(given, "high"))
     if statistic not in STATISTICS:
         raise InvalidParameter("A plan", "mean or median", statistic=statistic)
-    relations = {relation.value: relation for relation in hush.Relation}
+    relations = {relation.value: relation for relation in (hush.Relation.ADD_REMOVE, hush.Relation.REPLACE)}
     found = STATISTICS[statistic](
         population=number(given, "population"),  # type: ignore[arg-type]
         bounds=bounds,
