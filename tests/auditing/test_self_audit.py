@@ -52,6 +52,8 @@ def test_every_mechanism_that_can_run_is_audited() -> None:
 
 STATED = {"ApproxDP", "FromPair", "GaussianDP", "LocalDP", "PureDP", "RenyiDP", "TCDP", "UnknownKeys", "ZCDP"}
 """They say what holds, and nothing that could be run."""
+UNRUN = {"BestOf", "SampledGradientDescent"}
+"""They have no simulation: enumeration and exact runs on a grid are compared with them in tests/mechanisms."""
 TABLES = {hush.releases.GroupBy}
 """Their answers are tables, which tests/releases compares with brute force over all neighbours."""
 
@@ -68,7 +70,7 @@ def can_run(kind: type) -> bool:
 
 
 def test_every_mechanism_can_run_or_only_states() -> None:
-    assert {kind.__name__ for kind in below(hush.Mechanism) if not can_run(kind)} == STATED
+    assert {kind.__name__ for kind in below(hush.Mechanism) if not can_run(kind)} == STATED | UNRUN
 
 
 def test_every_release_is_audited() -> None:

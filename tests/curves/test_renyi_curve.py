@@ -7,7 +7,7 @@ from typing import Any
 
 import numpy as np
 import pytest
-from hypothesis import given
+from hypothesis import assume, given
 from hypothesis import strategies as st
 
 import hush
@@ -74,7 +74,10 @@ def test_bounded_range_is_a_supremum_of_two_point_pairs() -> None:
 @LAWS
 @given(add_remove(1).filter(is_covered), st.integers(0, 9))
 def test_algebra(mechanism: hush.Mechanism, times: int) -> None:
-    curve = mechanism.renyi_curve()
+    try:
+        curve = mechanism.renyi_curve()
+    except hush.NotCovered:
+        assume(False)
     orders = np.array([1.5, 2.0, 10.0])
     assert (times * curve)(orders) == pytest.approx(times * curve(orders) if times else 0 * orders)
     assert (curve + curve)(orders) == pytest.approx((2 * curve)(orders))

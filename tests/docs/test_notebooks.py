@@ -15,8 +15,12 @@ NEED_TORCH = {"4-learning.ipynb"}
 
 
 def said(cells: list[Any]) -> list[str]:
-    """What each cell of code printed."""
-    return ["".join(out.get("text", "") for out in cell.outputs) for cell in cells if cell.cell_type == "code"]
+    """What each cell of code printed; warnings are not part of it."""
+    return [
+        "".join(out.get("text", "") for out in cell.outputs if out.get("name") != "stderr")
+        for cell in cells
+        if cell.cell_type == "code"
+    ]
 
 
 def pictures(cells: list[Any]) -> int:
