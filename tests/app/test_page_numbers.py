@@ -83,7 +83,9 @@ def test_the_noise_that_is_found_meets_the_target(server: Served) -> None:
 
 def test_schemes_are_those_of_the_command_line(server: Served, capsys: pytest.CaptureFixture[str]) -> None:
     found = server.answer("schemes", noise=1.0, steps=100, epochs=2, delta=1e-6)
-    printed = said("compare", "--noise", "1", "--steps-per-epoch", "100", "--epochs", "2", "--delta", "1e-6", capsys=capsys)
+    printed = said(
+        "compare", "--noise", "1", "--steps-per-epoch", "100", "--epochs", "2", "--delta", "1e-6", capsys=capsys
+    )
     assert [row.get("upper") for row in found["rows"]] == [row.get("upper") for row in printed["schemes"]]
     assert found["mistake"] == printed["mistake"]
 

@@ -150,7 +150,9 @@ MIRRORED = [
 def test_a_pair_that_is_its_own_mirror_image(p: list[float], q: list[float]) -> None:
     pair: Pair = FinitePair.of(p, q)
     assert pair.swap() == pair
-    one, other = (FromPair.of(p, q, relation=relation).repeat(5) for relation in (Relation.ADD_REMOVE, Relation.REPLACE))
+    one, other = (
+        FromPair.of(p, q, relation=relation).repeat(5) for relation in (Relation.ADD_REMOVE, Relation.REPLACE)
+    )
     delta = 0.45
     assert other.epsilon(delta=delta).upper == one.epsilon(delta=delta).upper
     assert other.epsilon(delta=delta).lower == one.epsilon(delta=delta).lower
