@@ -302,7 +302,7 @@ def expression(random: Random, relation: Relation, depth: int) -> Mechanism:
 def plain_expression(random: Random, depth: int) -> Mechanism:
     """Samples of leaves, repeated (depth 1), in sequence (depth 2): both engines can compose them without a table."""
     step = pair_leaf(random)
-    if random.random() < 0.5:
+    if random.random() < 0.5 and not step.scope.populations:
         step = step.on(hush.Poisson(rate=rate(random)))
     if depth >= 1:
         step = step.repeat(random.choice([1, 2, 5, 12, 100, 1000]))

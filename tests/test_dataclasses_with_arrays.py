@@ -23,6 +23,8 @@ def dataclasses_of_hush() -> list[type]:
     for module in pkgutil.walk_packages(hush.__path__, "hush."):
         if module.name.startswith("hush.learning") and not find_spec("torch"):
             continue
+        if module.name.startswith("hush.interop") and not find_spec("dp_accounting"):
+            continue
         for _, value in inspect.getmembers(import_module(module.name), inspect.isclass):
             if dataclasses.is_dataclass(value) and value.__module__.startswith("hush."):
                 found[f"{value.__module__}.{value.__name__}"] = value

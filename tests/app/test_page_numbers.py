@@ -86,7 +86,10 @@ def test_schemes_are_those_of_the_command_line(server: Served, capsys: pytest.Ca
     printed = said(
         "compare", "--noise", "1", "--steps-per-epoch", "100", "--epochs", "2", "--delta", "1e-6", capsys=capsys
     )
-    assert [row.get("upper") for row in found["rows"]] == [row.get("upper") for row in printed["schemes"]]
+    uppers = [row.get("upper") for row in printed["schemes"]]
+    assert [row.get("upper") for row in found["rows"]] == pytest.approx(
+        uppers, rel=1e-9
+    )  # work may be shared otherwise
     assert found["mistake"] == printed["mistake"]
 
 

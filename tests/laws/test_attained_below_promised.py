@@ -4,10 +4,10 @@ from __future__ import annotations
 
 import math
 
-from hypothesis import given, settings
+from hypothesis import assume, given, settings
 
 import hush
-from hush.numerics.work import question
+from hush.numerics.work import Exhausted, question
 from tests.strategies import DELTAS, EPSILONS, LAWS, covered
 
 MECHANISM = covered(2)
@@ -16,8 +16,11 @@ MECHANISM = covered(2)
 @settings(LAWS, max_examples=20)
 @given(MECHANISM, EPSILONS, DELTAS)
 def test_attained_below_promised(mechanism: hush.Mechanism, epsilon: float, delta: float) -> None:
-    with question():  # as every question does: what overflows has no answer, and another way is asked
-        check(mechanism, epsilon, delta)
+    try:
+        with question():  # as every question does: what overflows has no answer, and another way is asked
+            check(mechanism, epsilon, delta)
+    except Exhausted:
+        assume(False)  # too much work for one question: no answer, and none that could be wrong
 
 
 def check(mechanism: hush.Mechanism, epsilon: float, delta: float) -> None:

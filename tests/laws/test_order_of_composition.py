@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import pytest
-from hypothesis import given
+from hypothesis import assume, given
 
 import hush
 from tests.laws.comparison import agree
@@ -23,7 +23,10 @@ def test_sequence(first: hush.Mechanism, second: hush.Mechanism, third: hush.Mec
 @LAWS
 @given(STEP, STEP, DELTAS)
 def test_side_by_side(first: hush.Mechanism, second: hush.Mechanism, delta: float) -> None:
-    one, other = first.beside(second).epsilon(delta=delta), second.beside(first).epsilon(delta=delta)
+    try:
+        one, other = first.beside(second).epsilon(delta=delta), second.beside(first).epsilon(delta=delta)
+    except hush.NotCovered:  # a part that has only a pair beside one that has only a curve
+        assume(False)
     assert agree(one, other)
     assert one.upper == pytest.approx(other.upper, rel=1e-3, abs=1e-9)
 
@@ -32,7 +35,10 @@ def test_side_by_side(first: hush.Mechanism, second: hush.Mechanism, delta: floa
 @given(STEP, STEP, DELTAS)
 def test_side_by_side_costs_the_larger(first: hush.Mechanism, second: hush.Mechanism, delta: float) -> None:
     """McSherry 2009, Thm 4: one record is in one part."""
-    whole = first.beside(second).epsilon(delta=delta)
+    try:
+        whole = first.beside(second).epsilon(delta=delta)
+    except hush.NotCovered:
+        assume(False)
     parts = [first.epsilon(delta=delta), second.epsilon(delta=delta)]
     assert whole.upper >= max(p.lower for p in parts) * (1 - 1e-9)
     assert whole.lower <= max(p.upper for p in parts) * (1 + 1e-9)

@@ -18,9 +18,7 @@ COUNTED = (
     "tests.learning.dpsgd.test_norms_and_noise_that_change:"
     "test_one_example_moves_gradient_and_count_by_what_noise_is_charged_for"
 )
-ONE_USER = (
-    "tests.learning.dpsgd.test_users_vs_plain_gradients:test_a_user_moves_the_sum_by_one_norm_however_many_rows_she_has"
-)
+ONE_USER = "tests.learning.dpsgd.test_users_vs_plain_gradients:one_user_moves_one_norm"
 CLIPPED = "tests.learning.per_example.test_clipped_sums_vs_plain_gradients"
 
 

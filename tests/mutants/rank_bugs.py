@@ -62,7 +62,7 @@ def repeated_coins(patch: Patch) -> None:
     """Every rank draws noise and records from the same coins, and nobody compares them."""
     import hush
     from hush.learning.dpsgd import gradient_noise, private_gradient
-    from hush.questions.planning import train_plan
+    from hush.questions.planning.training import train_plan
 
     common = hush.SeededSource(1)
     for module in (gradient_noise, private_gradient, train_plan):
@@ -121,6 +121,6 @@ def quiet_count(patch: Patch) -> None:
 
 def last_noise_for_all(patch: Patch) -> None:
     """Noise that fades is accounted as if all steps had the noise multiplier."""
-    from hush.questions.planning import train_plan
+    from hush.questions.planning.training import train_plan
 
     patch.setattr(train_plan, "pieces", lambda schedule, steps: iter([(steps, 1.0)]))

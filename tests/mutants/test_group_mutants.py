@@ -35,7 +35,7 @@ def test_threshold_on_rows_instead_of_users(monkeypatch: pytest.MonkeyPatch) -> 
 
 
 def test_selection_and_counts_amplified_apart() -> None:
-    query = releases.GroupBy(keys=UNKNOWN, ask={"u": releases.RowUsers()}, contributions=AtMost(1, 1), **ADDED)
+    query = releases.GroupBy(keys=UNKNOWN, ask={"u": releases.Users()}, contributions=AtMost(1, 1), **ADDED)
     sample, whole = hush.Poisson(rate=0.5), query.mechanism
     right = whole.on(sample)
     assert excess(query, right, users=2, most=1, rate=0.5) <= 1e-9
@@ -56,7 +56,7 @@ def test_keys_whose_records_were_all_left_out(monkeypatch: pytest.MonkeyPatch) -
     found = FoundKeys.groups
     monkeypatch.setattr(FoundKeys, "groups", numbers)
     monkeypatch.setattr(streaming, "_ordered", lambda adding, _, __, size: right(adding, *kept["keys"], size))
-    query = releases.GroupBy(keys=UNKNOWN, ask={"u": releases.RowUsers()}, contributions=AtMost(1, 1), **ADDED)
+    query = releases.GroupBy(keys=UNKNOWN, ask={"u": releases.Users()}, contributions=AtMost(1, 1), **ADDED)
     assert excess(query, query.mechanism, most=1) > CAUGHT
 
 

@@ -76,6 +76,9 @@ EACH: list[Mechanism] = [
     ),
     PASS,
     PASS.stopped_at_random(),
+    hush.Gaussian(1.0).best_of(runs=hush.GeometricRuns(0.1)),
+    hush.Either(hush.Gaussian(1.0), hush.Laplace(2.0), chance=1 / 3),
+    hush.RandomContributions(hush.Gaussian(1.0), [0.25, 0.75]),
 ]
 
 EACH_SCHEME: list[Scheme] = [
@@ -89,6 +92,11 @@ EACH_SCHEME: list[Scheme] = [
     hush.CyclicPoisson(rate=0.1, parts=3),
     hush.CyclicAllocation(steps=10, parts=5),
     hush.BallsInBins(bins=10, epochs=3, bands=5),
+    hush.CappedPoisson(rate=0.1, cap=20, population=100),
+    hush.Clusters(0.1, [1, 3]),
+    hush.TwoStage(0.1, [2], 0.5),
+    hush.Stratified([1, 2], [10, 20]),
+    hush.Systematic(5, 100),
 ]
 
 

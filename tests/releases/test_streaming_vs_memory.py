@@ -70,6 +70,11 @@ def test_same_records(source: Any) -> None:
     assert releases.table(source, column="answer").array().tolist() == ANSWER.tolist()
 
 
+def same(one: Any, other: Any) -> bool:
+    """All but the subject of their statements, which names a column where there is one."""
+    return {**vars(one), "subject": ""} == {**vars(other), "subject": ""}
+
+
 def test_same_releases(source: Any) -> None:
     for query in (
         releases.Mean(bounds=(0, 2000), epsilon=1.0),
@@ -79,11 +84,11 @@ def test_same_releases(source: Any) -> None:
     ):
         expected = query.release(INCOME, source=hush.SeededSource(1))
         found = query.release(releases.table(source, column="income"), source=hush.SeededSource(1))
-        assert vars(found) == vars(expected)
+        assert same(found, expected)
     words = releases.Histogram(categories=("yes", "no"), epsilon=1.0)
     expected = words.release(ANSWER, source=hush.SeededSource(1))
     found = words.release(releases.table(source, column="answer"), source=hush.SeededSource(1))
-    assert vars(found) == vars(expected)
+    assert same(found, expected)
     with pytest.raises(hush.InvalidParameter):
         releases.table(source, column="income", unit="nobody", max_contributions=1)
 

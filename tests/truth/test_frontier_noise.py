@@ -21,7 +21,7 @@ from hush.numerics.prefix_sums.banded_coefficients import (
 )
 from hush.numerics.prefix_sums.spread_uses import sensitivity_squared
 from hush.numerics.prefix_sums.tree_errors import tree_rmse, tree_variances
-from hush.questions.planning.train_plan import correlated_plan
+from hush.questions.planning.training.train_plan import correlated_plan
 
 CASES = json.loads((Path(__file__).parent / "frontier-noise.json").read_text(encoding="utf-8"))
 T = 2000

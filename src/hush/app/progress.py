@@ -9,7 +9,7 @@ from threading import Timer
 from typing import TYPE_CHECKING, Any, Protocol
 
 if TYPE_CHECKING:
-    from hush.questions.planning.train_plan import TrainPlan
+    from hush.questions.planning.training.train_plan import TrainPlan
 
 PATIENCE = 1.0
 """Seconds before a bar appears."""

@@ -67,6 +67,7 @@ def mechanisms() -> Iterator[tuple[Mechanism, float]]:
     yield hush.Gaussian(2.0).then(hush.Laplace(2.0)), 0.01
     yield hush.Laplace(1.0).beside(hush.Laplace(1.0)), 0.0
     yield hush.Laplace(3.0).group(2), 0.0
+    yield hush.RandomContributions(hush.Laplace(2.0), [0.25, 0.5, 0.25]), 0.0
     yield hush.Laplace(2.0).under(REPLACE), 0.0
     yield hush.KaryResponse(epsilon=1.0, choices=2).shuffled(people=8), 0.01
 
@@ -92,6 +93,7 @@ def sampled() -> Iterator[tuple[Mechanism, float]]:
     yield hush.Gaussian(0.5, REPLACE).on(hush.WithReplacement(3, 10)), 0.01
     yield hush.Gaussian(1.0).on(hush.Allocation(steps=4)), 0.01
     yield hush.Gaussian(1.0).on(hush.ShuffledBatches(steps=4)), 0.01
+    yield hush.Gaussian(1.0).on(hush.CyclicPoisson(rate=0.5, parts=2)).repeat(2), 0.01
 
 
 @dataclass(frozen=True, eq=False)

@@ -18,7 +18,7 @@ from hush.questions.calibrate import calibrate
 from hush.questions.charts.drawing import Axis, Chart, ChartLine, Picture, Stroke
 from hush.questions.compositions import compositions
 from hush.questions.planning.free_sampling import noise_limit, noise_ratio
-from hush.questions.planning.train_plan import correlated_plan
+from hush.questions.planning.training.train_plan import correlated_plan
 from hush.questions.schemes_compared import compare_schemes
 
 SETTING = "Laplace noise at equal ε, Poisson sampling at rate p\nε_p = log(1 + (exp(ε) − 1)/p)"

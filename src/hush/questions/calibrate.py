@@ -12,14 +12,14 @@ from hush.curves.bound import Bound
 from hush.curves.interval import Interval
 from hush.errors import HushError, InvalidParameter, NotCovered
 from hush.mechanisms.mechanism import Mechanism, require
-from hush.questions.aims import (
+from hush.questions.calibration.aims import (
     AdvantageAim,
     Aim,
     DeltaAim,
     EpsilonAim,
     NoEpsilonAim,
 )
-from hush.questions.guessed_start import searched_by_guesses
+from hush.questions.calibration.guessed_start import searched_by_guesses
 from hush.questions.search import NOISE, Scale, Search, Value
 
 Number = TypeVar("Number", int, float)

@@ -127,6 +127,7 @@ def test_a_compiled_model_is_looked_into(name: str) -> None:
         train(torch.compile(HELD[name](), backend="eager"))
 
 
+@pytest.mark.filterwarnings("ignore:The .grad attribute")  # of the compiler
 def test_a_compiled_model_that_keeps_nothing_is_fine() -> None:
     """Also the first one of a process, whose parameters the compiler marks."""
     torch.compiler.reset()

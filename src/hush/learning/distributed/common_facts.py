@@ -10,7 +10,7 @@ from torch import Tensor, nn
 
 import hush
 from hush.learning.torch_private import tree_leaves
-from hush.questions.planning.train_plan import TrainPlan
+from hush.questions.planning.training.train_plan import TrainPlan
 
 
 def facts_of(model: nn.Module, loss: object, plan: TrainPlan, none: Any, *, secret: tuple[bool, ...]) -> dict[str, str]:

@@ -8,7 +8,7 @@ import numpy as np
 
 from hush.errors import NotCovered
 from hush.learning.distributed.ranks import Ranks
-from hush.questions.planning.train_plan import TrainPlan
+from hush.questions.planning.training.train_plan import TrainPlan
 from hush.randomness.keyed_source import KEY, KeyedSource
 from hush.randomness.source import Source, source_or_secure
 

@@ -19,7 +19,7 @@ from hush.errors import InvalidParameter, NotInstalled
 from hush.learning.dpsgd.clip_norms import NormRun
 from hush.learning.dpsgd.followers import NO_FOLLOWERS, Followers
 from hush.learning.per_example.clipping import checked_norm
-from hush.questions.planning.train_plan import TrainPlan, train_plan_from_json
+from hush.questions.planning.training.train_plan import TrainPlan, train_plan_from_json
 
 FilePath: TypeAlias = str | PathLike[str]
 HEADER = "hush"

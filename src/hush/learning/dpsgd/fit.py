@@ -28,7 +28,7 @@ from hush.learning.per_example.batch import Augment, Loss
 from hush.learning.per_example.clipping import Clipping
 from hush.markup import Text
 from hush.mechanisms.mechanism import Mechanism
-from hush.questions.planning.train_plan import TrainPlan
+from hush.questions.planning.training.train_plan import TrainPlan
 from hush.randomness.source import Source
 
 

@@ -34,7 +34,7 @@ from hush.learning.per_example.clipped_sum import CheckedModel
 from hush.learning.per_example.clipping import Clipping, Flat
 from hush.learning.per_example.low_precision import checked_precision
 from hush.learning.per_example.ways import Way
-from hush.questions.planning.train_plan import TrainPlan
+from hush.questions.planning.training.train_plan import TrainPlan
 from hush.randomness.source import Source, source_or_secure
 
 SLOW = "This model runs row by row, which takes many times as long as plain SGD. Its gradients are right. The way:"

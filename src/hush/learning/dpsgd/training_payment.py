@@ -18,7 +18,7 @@ from hush.learning.dpsgd.checkpoint import Checkpoint, FilePath
 from hush.learning.dpsgd.private_gradient import PrivateGradient
 
 
-@dataclass
+@dataclass(eq=False)
 class SavedRun:
     """Where a run is saved, how often, and who pays for it."""
 

@@ -22,7 +22,7 @@ from hush.learning.linear.scikit_learn import ClassifierMixin, PrivateEstimator,
 from hush.mechanisms.mechanism import Mechanism
 from hush.mechanisms.schemes.one_sample import OneSample
 from hush.questions.calibrate import calibrate
-from hush.questions.planning.central_limit import like_samples
+from hush.questions.planning.training.central_limit import like_samples
 from hush.randomness.source import Source, source_or_secure
 
 MOST_OF_A_MEMBER = 100.0

@@ -27,7 +27,7 @@ from hush.mechanisms.leaves.gaussian import Gaussian
 from hush.mechanisms.mechanism import Mechanism
 from hush.mechanisms.schemes.poisson import Poisson
 from hush.questions.calibrate import calibrate
-from hush.questions.planning.central_limit import like_samples
+from hush.questions.planning.training.central_limit import like_samples
 from hush.randomness.additive import add_gaussian
 from hush.randomness.source import Source
 

@@ -146,7 +146,7 @@ class PrivateSearchCV(ClassifierMixin, PrivateEstimator):
 RULE = "1e-6 <= score_epsilon <= 500"
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, eq=False)
 class _Parts:
     """The rows to train on and those to score on, so that no record can make a run fail.
 

@@ -19,7 +19,7 @@ FAILED = -math.inf
 """The score of a run that raised, or whose score is no number: worse than any other."""
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, eq=False)
 class Found:
     """The best run of a private search. How many runs there were is not kept, nor anything of the others."""
 

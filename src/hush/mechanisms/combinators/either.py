@@ -62,7 +62,10 @@ class Either(AsAWhole):
         return Evidence(
             lambda: joined(*(part.pair for part in parts)),
             _no_curve,
-            lambda _: tuple(joined(*pairs) for pairs in zip(*(part.members(False)[:1] for part in parts), strict=True)),
+            # a part of which nothing is known to be attained leaves nothing to join
+            lambda _: tuple(
+                joined(*pairs) for pairs in zip(*(part.members(False)[:1] for part in parts), strict=False)
+            ),
         )
 
     def derivation(self) -> Step:

@@ -15,16 +15,16 @@ from dataclasses import fields
 from hush.checks import number
 from hush.curves.relation import Relation
 from hush.questions.planning import cost, of_mean, of_median
-from hush.questions.planning.batch_sizes import TrainingPlans, training_plans
 from hush.questions.planning.cost import Cost
 from hush.questions.planning.model import Mixture, Model, read_model
 from hush.questions.planning.of_designs import designs
 from hush.questions.planning.of_search import search
 from hush.questions.planning.result import Plan, PlanRow
-from hush.questions.planning.run_outlook import RunOutlook, run_outlook
 from hush.questions.planning.table_plan import GroupedQuery, TablePlan, TablePlanRow, on_sample, table_plan
 from hush.questions.planning.target import Setting, Target, target
-from hush.questions.planning.train_plan import TrainPlan
+from hush.questions.planning.training.batch_sizes import TrainingPlans, training_plans
+from hush.questions.planning.training.run_outlook import RunOutlook, run_outlook
+from hush.questions.planning.training.train_plan import TrainPlan
 
 __all__ = [
     "Cost",

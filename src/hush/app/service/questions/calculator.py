@@ -17,7 +17,7 @@ from hush.mechanisms.description import Parameter, choices, parameters, word_of
 from hush.mechanisms.mechanism import Mechanism
 from hush.mechanisms.scheme import Scheme
 from hush.numerics.decimals import rounded_down, rounded_up
-from hush.questions.planning.train_plan import TrainPlan, train_plan
+from hush.questions.planning.training.train_plan import TrainPlan, train_plan
 from hush.questions.schemes_compared import USUAL
 
 SCHEMES: dict[str, type[Scheme]] = {word_of(kind): kind for kind in USUAL}

@@ -10,7 +10,7 @@ from typing import Any
 from hush.errors import InvalidParameter
 from hush.questions.charts.drawing import Axis, Chart, ChartLine
 from hush.questions.planning.result import WIDTH
-from hush.questions.planning.train_plan import TrainPlan, train_plan
+from hush.questions.planning.training.train_plan import TrainPlan, train_plan
 from hush.questions.text_table import aligned
 
 PARTS = (0.05, 0.1, 0.25, 0.5, 0.75, 1.0)

@@ -28,8 +28,8 @@ from hush.questions.charts.drawing import Axis, Chart, ChartLine
 from hush.questions.json.codec import decode, encode
 from hush.questions.json.mechanisms import VERSION
 from hush.questions.json.strict import as_list, as_number, as_whole, members, parse, refuse
-from hush.questions.planning.central_limit import like_samples
-from hush.questions.planning.noise_schedule import NoiseSchedule, checked_schedule, factor_at, pieces
+from hush.questions.planning.training.central_limit import like_samples
+from hush.questions.planning.training.noise_schedule import NoiseSchedule, checked_schedule, factor_at, pieces
 from hush.questions.statement import statement
 from hush.randomness.source import Source, source_or_secure
 

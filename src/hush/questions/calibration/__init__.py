@@ -1,0 +1,1 @@
+"""What calibration seeks on, and where it starts."""
