@@ -152,6 +152,15 @@ def test_given_groups_are_always_shown() -> None:
     assert found.value.groups == (("c",), ("b",), ("a",))
 
 
+@pytest.mark.parametrize("keys", [{"g": ("a", "b")}, releases.Unknown("g")])
+def test_users_of_whom_no_record_is_left_are_no_fault(keys: Any) -> None:
+    """Whether any record passes the condition is private: an answer comes either way."""
+    asked: dict[str, Any] = {"ask": {"u": releases.Users()}, "unit": "who", "contributions": AtMost(groups=1, each=1)}
+    query = releases.GroupBy(keys=keys, where=col("x") > 100, epsilon=1.0, delta=1e-6, **asked)
+    for x in ([1.0, 2.0, 3.0], [101.0, 2.0, 3.0]):
+        query.release({"g": ["a", "b", "a"], "x": x, "who": [1, 2, 3]})
+
+
 def test_sums_beyond_64_bits() -> None:
     sums = GroupSums(bits=60)
     for _ in range(40):

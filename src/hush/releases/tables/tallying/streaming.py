@@ -182,7 +182,8 @@ class _Limited(_Plain):
         for users, groups, content in self._kept.finished():
             self.take(groups.astype(np.int64), content)
             pairs = np.sort(users.astype(np.int64) * len(self._keys) + groups)
-            met.add(pairs[np.append(True, pairs[1:] != pairs[:-1])] % len(self._keys))
+            first = np.append(True, pairs[1:] != pairs[:-1])[: len(pairs)]  # nobody may be left
+            met.add(pairs[first] % len(self._keys))
         self.users = met.totals(len(self._keys))
 
 
