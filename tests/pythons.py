@@ -59,7 +59,7 @@ def main() -> int:
             continue
         print(f"Python {version}", flush=True)
         # not as CI: engines that a Python lacks are left out here
-        variables = {name: value for name, value in os.environ.items() if name != "CI"}
+        variables = {name: value for name, value in os.environ.items() if name != "CI"} | {"HUSH_SAME_EXAMPLES": "1"}
         command = [environment(version, python), "-m", "pytest", "-q", "-n", "auto", "--dist", "loadgroup"]
         ran = subprocess.run(command, cwd=ROOT, env=variables)
         outcomes[version] = "failed" if ran.returncode else "passed"
