@@ -10,7 +10,7 @@ from pathlib import Path
 from hypothesis import settings
 
 IMPORTERS = {
-    "torch": r"torch|hush\.learning\.dpsgd",
+    "torch": r"torch|hush\.learning\.(?:dpsgd|distributed)",
     "opacus": r"opacus|hush\.interop\.opacus_plugin",
     "dp_accounting": r"dp_accounting|hush\.interop\.(?:events_written|dp_accounting_plugin)",
 }

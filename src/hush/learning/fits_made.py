@@ -4,6 +4,9 @@ from __future__ import annotations
 
 import itertools
 import warnings
+from collections.abc import Iterator
+from contextlib import contextmanager
+from contextvars import ContextVar
 
 from hush.errors import InvalidParameter
 
@@ -12,6 +15,7 @@ PUBLIC_ONLY = (
     "as the means of a scaler or chosen columns. hush cannot see where they come from; its guarantee does not cover it."
 )
 _numbers = itertools.count(1)
+_alone: ContextVar[bool] = ContextVar("alone", default=True)
 
 
 class PublicKnowledgeWarning(UserWarning):
@@ -19,8 +23,18 @@ class PublicKnowledgeWarning(UserWarning):
 
 
 def fit_made() -> int:
-    """The number of this fit among the private ones of this process."""
-    return next(_numbers)
+    """The number of this fit among the private ones of this process; 0 inside of a search, which counts as one."""
+    return next(_numbers) if _alone.get() else 0
+
+
+@contextmanager
+def counted_as_one() -> Iterator[None]:
+    """While a search runs: how many fits it makes is secret."""
+    token = _alone.set(False)
+    try:
+        yield
+    finally:
+        _alone.reset(token)
 
 
 def warn_of_public_knowledge() -> None:

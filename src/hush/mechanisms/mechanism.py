@@ -286,3 +286,11 @@ def require(who: str, value: object) -> Mechanism:
     if not isinstance(value, Mechanism):
         raise InvalidParameter(who, "a mechanism", mechanism=type(value))
     return value
+
+
+def require_any_number(mechanism: Mechanism, where: object) -> None:
+    """Refuse what is stated for a number of records, or bears no secret sample, on a random part of them."""
+    scope = mechanism.scope
+    if scope.populations or scope.no_secret_sample:
+        why = scope.no_secret_sample or "it is stated for a number of records, and here the number is random"
+        raise NotCovered(f"{mechanism} on {where}: {why}")

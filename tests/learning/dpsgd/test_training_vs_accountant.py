@@ -217,9 +217,9 @@ def test_a_checkpoint_is_exact_and_bound_to_its_plan(tmp_path: Path) -> None:
     assert torch.equal(model.weight, trained.model.weight) and resumed.steps == 10
     assert not resumed.private  # the first part was not
     other = hush.train_plan(examples=N, batch_size=8, epochs=3, noise_multiplier=1.5, delta=1e-3)
-    with pytest.raises(hush.InvalidParameter, match="the plan and the max_norm"):
+    with pytest.raises(hush.InvalidParameter, match="the plan, the max_norm and the unit"):
         fit(model, data(), other, max_norm=1.0, **options)
-    with pytest.raises(hush.InvalidParameter, match="the plan and the max_norm"):
+    with pytest.raises(hush.InvalidParameter, match="the plan, the max_norm and the unit"):
         fit(model, data(), POISSON, max_norm=2.0, **options)
     with pytest.raises(hush.InvalidParameter, match="this model, optimizer"):
         fit(nn.Linear(5, 2), data(), POISSON, max_norm=1.0, **options)

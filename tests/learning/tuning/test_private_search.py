@@ -100,7 +100,10 @@ class TestPrivateSearchCV:
 
     def test_one_guarantee_for_all(self) -> None:
         tuned = self.made().fit(self.rows, self.labels)
-        one = tuned.best_estimator_.guarantee_
+        assert tuned.best_estimator_.guarantee_ == tuned.guarantee_  # to publish the winner costs what the search costs
+        from sklearn.base import clone
+
+        one = clone(tuned.best_estimator_).fit(self.rows, self.labels).guarantee_
         assert tuned.guarantee_ == hush.DiscreteLaplace(5.0).beside(one).best_of(runs=RUNS)
         assert one.epsilon(delta=1e-6).upper < tuned.guarantee_.epsilon(delta=1e-6).upper
         assert tuned.score(self.rows, self.labels) > 0.9
@@ -131,3 +134,19 @@ class TestPrivateSearchCV:
             self.made(estimator=replaced).fit(self.rows, self.labels)
         with pytest.raises(InvalidParameter, match="fitted"):
             self.made().predict(self.rows)
+
+
+def test_no_counter_tells_how_many_runs_there_were() -> None:
+    """A fit before and one after it are two numbers apart: the search counts as one, and its winner says its price."""
+    pytest.importorskip("sklearn")
+    from sklearn.base import clone
+
+    from hush.learning import LogisticRegression, PrivateSearchCV
+
+    X, y = np.random.default_rng(1).normal(size=(60, 2)), np.arange(60) % 2
+    model = LogisticRegression(data_norm=3.0, classes=[0, 1], epsilon=1.0, delta=1e-5, examples=60)
+    before = clone(model).fit(X, y).fits_
+    found = PrivateSearchCV(model, {"regularization": [0.01, 1.0]}, runs=hush.GeometricRuns(gamma=0.2)).fit(X, y)
+    assert clone(model).fit(X, y).fits_ == before + 2
+    assert found.best_estimator_.fits_ == before + 1
+    assert found.best_estimator_.guarantee_ == found.guarantee_

@@ -38,6 +38,8 @@ class Checkpoint:
     norms: NormRun
     """How examples are clipped: where an adaptive norm is by now is saved, as it was noised."""
     followers: Followers = NO_FOLLOWERS
+    unit: str = "record"
+    """Whom every step protects: a record, or a user by the mean or the sum of her rows."""
 
     def check(self, path: FilePath) -> None:
         """Find out before the training what would keep it from being saved."""
@@ -71,6 +73,7 @@ class Checkpoint:
             "version": 2,
             "step": self.plan.checked_start(step),
             "max_norm": self.norms.settings,
+            "unit": self.unit,
             "private": private,
             "plan": json.loads(self.plan.to_json()),
             "numbers": numbers,
@@ -104,9 +107,12 @@ class Checkpoint:
         """Put model and optimizer where the file left them: the step, and whether all so far was private."""
         header, tensors = _read(path)
         plan = train_plan_from_json(json.dumps(header["plan"]))
-        if plan != self.plan or header["max_norm"] != self.norms.settings:
-            rule = f"the plan and the max_norm that the checkpoint was made with ({plan}; {header['max_norm']})"
-            raise InvalidParameter("resume_from", rule, plan=str(self.plan), max_norm=self.norms.settings)
+        if (plan, header["max_norm"], header["unit"]) != (self.plan, self.norms.settings, self.unit):
+            made = f"{plan}; {header['max_norm']}; {header['unit']}"
+            rule = f"the plan, the max_norm and the unit that the checkpoint was made with ({made})"
+            raise InvalidParameter(
+                "resume_from", rule, plan=str(self.plan), max_norm=self.norms.settings, unit=self.unit
+            )
         step = self.plan.checked_start(header["step"])
         model = {name.removeprefix("model."): v for name, v in tensors.items() if name.startswith("model.")}
         try:
@@ -146,7 +152,7 @@ def _read(path: FilePath) -> tuple[dict[str, Any], dict[str, Tensor]]:
             tensors = {name: file.get_tensor(name) for name in file.keys()}
     except (SafetensorError, KeyError, ValueError, OSError, RecursionError) as error:
         raise InvalidParameter("resume_from", rule, path=str(path)) from error
-    fields = {"version", "step", "max_norm", "private", "plan", "numbers", "groups", "scheduler"}
+    fields = {"version", "step", "max_norm", "unit", "private", "plan", "numbers", "groups", "scheduler"}
     if not isinstance(header, dict) or set(header) != fields or header["version"] != 2:
         raise InvalidParameter("resume_from", rule, path=str(path))
     return header, tensors

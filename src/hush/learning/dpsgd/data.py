@@ -247,7 +247,8 @@ def _read(data: Any, place: int, device: torch.device, collate: Collate) -> Any:
         batch = tuple(batch) if isinstance(batch, list | tuple) else (batch,)
     if not all(isinstance(leaf, Tensor) for leaf in tree_leaves(batch)) or size_of(batch) != 1:
         raise TypeError
-    return _moved(batch, device)
+    # a copy: rows that share one buffer would all be the last of them
+    return tree_map(lambda leaf: leaf.detach().to(device, copy=True), batch)
 
 
 def _kinds(batch: Any) -> tuple[str, tuple[Any, ...]]:

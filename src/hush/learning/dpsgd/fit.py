@@ -24,6 +24,7 @@ from hush.learning.dpsgd.followers import Followers
 from hush.learning.dpsgd.gradient_noise import GradientNoise
 from hush.learning.dpsgd.private_gradient import PrivateGradient, checked_plan
 from hush.learning.dpsgd.training_payment import SavedRun
+from hush.learning.dpsgd.user_rows import RowUsers
 from hush.learning.per_example.batch import Augment, Loss
 from hush.learning.per_example.clipping import Clipping
 from hush.markup import Text
@@ -153,7 +154,8 @@ def fit(
     optimizer = _checked_optimizer(optimizer, model)
     followers = Followers.of(model, optimizer, scheduler, ema)
     evaluation = Evaluation(loss, public, metrics or {})
-    checkpoint = Checkpoint(model, optimizer, plan, gradient.norms, followers)
+    protected = "record" if unit is None else f"user, {RowUsers.of(unit).gradient} of her rows"
+    checkpoint = Checkpoint(model, optimizer, plan, gradient.norms, followers, protected)
     if save_to is not None:
         checkpoint.check(save_to)
     private = gradient.noise.private and (source is None or source.private)

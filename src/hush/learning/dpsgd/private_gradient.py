@@ -96,6 +96,8 @@ class PrivateGradient:
         norm.check([self.plan.noise_multiplier * factor for _, factor in self.plan.noise_schedule or ((0, 1.0),)])
         self.share = 1 / self.plan.expected_batch  # the gradient is divided by the planned number of examples
         self.norms = norm.begun(self.share)
+        if self.autocast is not None and self.norms.more:
+            raise NotCovered("AdaptiveNorm with autocast: rows that fill up a pass would be counted. Give a number")
         self.clipping, self.noise = clipping or Flat(), noise_of(self.plan.noise, noise)
         self.steps = 0
         self._checked: CheckedModel | None = None

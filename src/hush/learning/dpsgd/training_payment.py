@@ -47,8 +47,8 @@ class SavedRun:
         if account is None:
             return cls(checkpoint, save_to, every, private, None)
         plan = checkpoint.plan
-        what = f"fit by a plan, max_norm {gradient.norms.settings!r}: {plan.to_json()}"
-        charge = Charge(what, plan.mechanism, private=private)
+        what = f"fit by a plan, {checkpoint.unit}, max_norm {gradient.norms.settings!r}: {plan.to_json()}"
+        charge = Charge(what, plan.mechanism, unit=checkpoint.unit.split(",")[0], private=private)
         reserved = account.reserve(charge, resumed=gradient.steps if resumed else None)
         run = cls(checkpoint, save_to, every, private, reserved)
         if reserved.answer is not None:

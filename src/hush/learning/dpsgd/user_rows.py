@@ -5,7 +5,9 @@ from __future__ import annotations
 import hashlib
 from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
+from datetime import date
 from typing import Any, Literal
+from uuid import UUID
 
 import numpy as np
 import torch
@@ -24,9 +26,9 @@ from hush.learning.per_example.clipping import Clipping
 class RowUsers:
     """The user of each row, for `unit=`: users are drawn, not rows, and each user's gradient is clipped as a whole.
 
-    `ids` has one number or text per row; rows without one (None, NaN) are left out. A user's gradient is the `mean` of
-    those of her rows, or their `sum`. The plan is then one of users: `train_plan(examples=` how many users there are,
-    `batch_size=` users of a step, on average`)`. Ids are never shown.
+    `ids` has one number, text, date or UUID per row; rows without one (None, NaN, anything else) are left out. A
+    user's gradient is the `mean` of those of her rows, or their `sum`. The plan is then one of users:
+    `train_plan(examples=` how many users there are, `batch_size=` users of a step, on average`)`. Ids are never shown.
 
     >>> RowUsers([7, 7, 9], gradient="sum")
     RowUsers(gradient='sum')
@@ -63,11 +65,14 @@ class RowUsers:
 
 
 def _key(identity: Any) -> Any:
-    """An id that can be compared; None for one that is missing."""
-    if identity is None or identity != identity or type(identity).__name__ in ("NAType", "NaTType"):
+    """An id that can be compared by its value; None for one that is missing, or that is no number and no text.
+
+    Things that compare by where they are in memory, such as tensors, would make every row a user of its own.
+    """
+    value = identity.item() if isinstance(identity, Tensor | np.ndarray | np.generic) else identity
+    if not isinstance(value, str | bytes | int | float | date | UUID) or value != value:
         return None
-    hash(identity)
-    return identity
+    return value
 
 
 @dataclass(frozen=True, eq=False)
@@ -122,8 +127,8 @@ class UserBatch:
     def add_clipped(
         self, checked: CheckedModel, named: dict[str, Tensor], max_norm: float, clipping: Clipping, share: float
     ) -> None:
-        """Add a share of each user's clipped gradient."""
-        with checked.watched():
-            for own in self.places:
+        """Add a share of each user's clipped gradient; what her rows leave in the model is undone before the next."""
+        for own in self.places:
+            with checked.watched():
                 rows = self.data.rows.at(torch.from_numpy(own))
                 add_clipped_user(checked, named, rows, max_norm, clipping, share, mean=self.data.mean)

@@ -12,6 +12,7 @@ import numpy as np
 from hush.arrays import Array
 from hush.checks import number
 from hush.errors import InvalidParameter, NotCovered
+from hush.learning.fits_made import counted_as_one, fit_made
 from hush.learning.linear.checked_arrays import checked_data
 from hush.learning.linear.estimators import PrivateClassifier
 from hush.learning.linear.scikit_learn import ClassifierMixin, PrivateEstimator, Table, clone
@@ -79,13 +80,16 @@ class PrivateSearchCV(ClassifierMixin, PrivateEstimator):
         bits = source_or_secure(self.source)
         held = tosses(bits, len(table), share).astype(bool)
         parts = _Parts.of(table, labels, held, classes)
-        found = search(
-            lambda given: parts.tried(self._made(given), noise, bits),
-            candidates,
-            mechanism=one_run,
-            runs=GeometricRuns(gamma=0.1) if self.runs is None else self.runs,
-            source=bits,
-        )
+        with counted_as_one():
+            found = search(
+                lambda given: parts.tried(self._made(given), noise, bits),
+                candidates,
+                mechanism=one_run,
+                runs=GeometricRuns(gamma=0.1) if self.runs is None else self.runs,
+                source=bits,
+            )
+        if found.found:  # to publish the winner costs what the search costs, and its number is that of the search
+            found.output.guarantee_, found.output.fits_ = found.mechanism, fit_made()
         self.guarantee_, self.private_ = found.mechanism, found.private
         self.best_params_, self.best_estimator_, self.best_score_ = found.candidate, found.output, found.score
         return self

@@ -12,7 +12,7 @@ from hush.errors import InvalidParameter, NotCovered
 from hush.mechanisms.as_a_whole import AsAWhole
 from hush.mechanisms.evidence import Evidence
 from hush.mechanisms.fields import above, check_fields
-from hush.mechanisms.mechanism import Mechanism, require_child, same_relation
+from hush.mechanisms.mechanism import Mechanism, require_any_number, require_child, same_relation
 from hush.mechanisms.neighbours import Neighbours
 from hush.mechanisms.traits import Step
 
@@ -42,6 +42,8 @@ class Either(AsAWhole):
             raise NotCovered(
                 "one record in one of two releases, replaced or blanked: no pair is known. State both for ADD_REMOVE"
             )
+        for part in parts:
+            require_any_number(part, "a random part of the records")
         if self.chance >= 1:
             raise InvalidParameter("Either", "0 < chance < 1", chance=self.chance)
 

@@ -33,6 +33,10 @@ LARGEST_MEAN = 1000.0
 class RandomContributions(Wrapper):
     """The guarantee for one user who adds j records with probability chances[j], drawn without regard to the data.
 
+    The number is drawn ANEW for each run: `.repeat(10)` around this is ten numbers. A user who has one number for all
+    runs is `RandomContributions(m.repeat(10), chances)`, which costs more. It answers for one user, added, removed or
+    replaced, who is in the data once.
+
     More records than the list has come with the chance `beyond`, which counts as a certain loss. A public bound on a
     private number of records is `.group(most)`; users who are drawn whole are `.on(...)` behind this.
 
@@ -95,6 +99,8 @@ class RandomContributions(Wrapper):
         return tuple(np.trim_zeros(total, "b").tolist()), past
 
     def knows(self, neighbours: Neighbours) -> Evidence:
+        if neighbours.most > 1:
+            raise NotCovered(f"{self}, several users, or one who is drawn several times: she has one number of records")
         past = max(self._records(counts)[1] for counts in (neighbours.removed, neighbours.added))
         if neighbours.nobody or past == 0:
             return self.inner.evidence(neighbours.thin(lambda counts: self._records(counts)[0]))
@@ -109,7 +115,8 @@ class RandomContributions(Wrapper):
             f"for users of up to {len(self.chances) - 1} records, their number random",
             "the mixture over the number of records that a user adds; numbers beyond the list as a certain loss (joint "
             "convexity): docs/theory/sampling.md",
-            "how many records a user adds is drawn by these chances, without regard to the data, and stays secret",
+            "how many records a user adds is drawn by these chances, without regard to the data and anew for each run, "
+            "and stays secret",
             (self.inner.derivation(),),
         )
 

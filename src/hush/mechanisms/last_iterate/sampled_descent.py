@@ -16,7 +16,7 @@ from hush.curves.pairs.pointwise import Tightest
 from hush.curves.relation import Relation
 from hush.curves.theorems import last_iterate
 from hush.errors import InvalidParameter, NotCovered
-from hush.mechanisms.evidence import IDENTITY
+from hush.mechanisms.evidence import IDENTITY, Evidence
 from hush.mechanisms.fields import between, instance, whole
 from hush.mechanisms.last_iterate.descent import A_LOSS, ConvexLoss
 from hush.mechanisms.last_iterate.hidden_iterates import HiddenIterates, checkpoints
@@ -147,6 +147,11 @@ class SampledGradientDescent(Leaf, HiddenIterates):
             raise NotCovered(f"{self}: two normals at distance {mu:g}; more than {LARGEST_MU:g} is not covered")
         steps = self._step(share).evidence(neighbours).pair
         return Product.of([(NormalPair.shifted(max(mu, LEAST_MU)), 1), (steps, last)])
+
+    def evidence(self, neighbours: Neighbours) -> Evidence:
+        if neighbours.in_place:
+            raise NotCovered(f"{self} where a record is blanked: a blank takes a place of a full batch")
+        return super().evidence(neighbours)
 
     def at(self, removed: int, added: int) -> Pair:
         if (removed, added) not in ((1, 0), (0, 1)):

@@ -19,7 +19,7 @@ from hush.curves.theorems.any_allocation import AnyAllocation
 from hush.errors import InvalidParameter, NotCovered
 from hush.mechanisms.evidence import Evidence
 from hush.mechanisms.fields import instance, whole
-from hush.mechanisms.mechanism import Mechanism, require
+from hush.mechanisms.mechanism import Mechanism, require, require_any_number
 from hush.mechanisms.neighbours import REMOVED, Neighbours
 from hush.mechanisms.scheme import Scheme
 from hush.mechanisms.traits import Scope, Step
@@ -128,10 +128,7 @@ class Allocated(Wrapper):
     @property
     def _step(self) -> Evidence:
         """Of a step that the record takes part in, and that it leaves."""
-        scope = self.inner.scope
-        if scope.populations or scope.no_secret_sample:
-            why = scope.no_secret_sample or "it is stated for a number of records, and the size of a batch is random"
-            raise NotCovered(f"{self.inner} on {self.scheme}: {why}")
+        require_any_number(self.inner, self.scheme)
         return self.inner.evidence(REMOVED)
 
     def at(self, removed: int, added: int) -> Pair:

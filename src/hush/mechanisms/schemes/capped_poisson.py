@@ -51,6 +51,7 @@ class CappedPoisson(OneSample):
     cap: int = field(metadata=whole(0))
     population: int | None = None
     title: ClassVar[str] = "Poisson, capped"
+    listed_exactly: ClassVar[bool] = False
     why: ClassVar[str] = "Poisson batches of bounded size: in a full one a record displaces another, which is charged"
 
     def __post_init__(self) -> None:

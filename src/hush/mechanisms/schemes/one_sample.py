@@ -74,6 +74,11 @@ class OneSample(Scheme):
     def applied(self, mechanism: Mechanism) -> Mechanism:
         return Sampled(mechanism, self)
 
+    no_sample_around: ClassVar[str] = ""
+    """Why what ran on such batches may not itself be on a secret sample; empty where it may."""
+    listed_exactly: ClassVar[bool] = True
+    """Whether `listed` gives the chances themselves, and not bounds above them."""
+
     def fitting(self, mechanism: Mechanism) -> Mechanism:
         """The mechanism, if what it promises holds on such a sample."""
         who = type(self).__name__
@@ -153,7 +158,8 @@ class Sampled(Wrapper):
     def scope(self) -> Scope:
         inner = self.inner.scope
         known = "" if self.scheme.secret else "who was drawn is known, from the first sample on"
-        return Scope(self.scheme.population_of(self.inner), inner.together, known or inner.no_secret_sample)
+        why = known or self.scheme.no_sample_around or inner.no_secret_sample
+        return Scope(self.scheme.population_of(self.inner), inner.together, why)
 
     def derivation(self) -> Step:
         theorem, assumes = self.scheme.theorem(self.relation)

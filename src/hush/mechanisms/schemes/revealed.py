@@ -121,6 +121,8 @@ class Revealed(OneSample):
 
     def _attained(self, inner: Mechanism, records: int, alone: bool) -> tuple[Pair, ...]:
         """Exact for one place; of several copies only the case of exactly one is counted."""
+        if not self.scheme.listed_exactly:
+            return ()
         weights = surely(self.takes(records))
         if len(weights) == 1:
             return (IDENTITY,)

@@ -43,6 +43,7 @@ class ShuffledBatches(OneSample):
     title: ClassVar[str] = "shuffled batches"
     why: ClassVar[str] = "one order for the whole epoch: the batches betray each other, so nothing is gained for sure"
     gains: ClassVar[bool] = False
+    no_sample_around: ClassVar[str] = "the sizes of its batches depend on how many records there are, which are random"
 
     @classmethod
     def for_training(cls, *, examples: int, batch_size: int, epochs: float) -> ShuffledBatches:

@@ -11,7 +11,7 @@ from hush.arrays import Array
 from hush.errors import InvalidParameter, NotCovered
 from hush.mechanisms.evidence import Evidence
 from hush.mechanisms.fields import instance
-from hush.mechanisms.mechanism import Mechanism, require
+from hush.mechanisms.mechanism import Mechanism, require, require_any_number
 from hush.mechanisms.neighbours import Neighbours
 from hush.mechanisms.scheme import Scheme
 from hush.mechanisms.traits import Scope, Step
@@ -57,6 +57,8 @@ class SpacedScheme(Scheme):
 
     def applied(self, mechanism: Mechanism) -> Mechanism:
         inner = require(type(self).__name__, mechanism)
+        if self.steps > 1:
+            require_any_number(inner, self)
         return self.account(inner) if self.bands == 1 else Spaced(inner, self)
 
 
