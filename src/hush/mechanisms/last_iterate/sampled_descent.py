@@ -148,10 +148,10 @@ class SampledGradientDescent(Leaf, HiddenIterates):
         steps = self._step(share).evidence(neighbours).pair
         return Product.of([(NormalPair.shifted(max(mu, LEAST_MU)), 1), (steps, last)])
 
-    def evidence(self, neighbours: Neighbours) -> Evidence:
+    def knows(self, neighbours: Neighbours) -> Evidence:
         if neighbours.in_place:
             raise NotCovered(f"{self} where a record is blanked: a blank takes a place of a full batch")
-        return super().evidence(neighbours)
+        return super().knows(neighbours)
 
     def at(self, removed: int, added: int) -> Pair:
         if (removed, added) not in ((1, 0), (0, 1)):
