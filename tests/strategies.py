@@ -249,7 +249,10 @@ def sampled(random: Random, inner: Mechanism) -> Mechanism:
         if numbers and isinstance(chosen, hush.ShuffledBatches):  # known batches of no fixed number of records
             return inner
         chosen = hush.Revealed(chosen)
-    return inner.on(chosen)
+    try:
+        return inner.on(chosen)
+    except hush.NotCovered:  # it is refused when it is written down
+        return inner
 
 
 def runs(random: Random) -> object:
@@ -281,7 +284,10 @@ def expression(random: Random, relation: Relation, depth: int) -> Mechanism:
         verb = random.choice(["users", "best", "either" if relation is Relation.ADD_REMOVE else "best"])
     if verb == "either":
         first, second = (expression(random, relation, depth - 1) for _ in range(2))
-        return hush.Either(first, second, random.choice([0.1, 0.5, 0.9]))
+        try:
+            return hush.Either(first, second, random.choice([0.1, 0.5, 0.9]))
+        except hush.NotCovered:
+            return first
     if verb == "under":
         return expression(random, Relation.ADD_REMOVE, depth - 1).under(Relation.REPLACE)
     if verb == "best":
