@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import hush
 from hush import releases
-from tests.mutants import bugs, ledger_bugs, rank_bugs, selection_bugs
+from tests.mutants import bugs, ledger_bugs, rank_bugs, seam_bugs, selection_bugs
 from tests.mutants.bugs import REPLACE, Mutant, audit_of, audit_of_release
 
 GOLDEN = "tests.golden.test_published_numbers"
@@ -19,6 +19,8 @@ COUNTED = (
     "test_one_example_moves_gradient_and_count_by_what_noise_is_charged_for"
 )
 ONE_USER = "tests.learning.dpsgd.test_users_vs_plain_gradients:one_user_moves_one_norm"
+LEFT = "tests.learning.model_state.test_what_one_row_leaves_for_the_next"
+SEAMS = "tests.learning.dpsgd.test_seams_of_training"
 CLIPPED = "tests.learning.per_example.test_clipped_sums_vs_plain_gradients"
 
 
@@ -74,6 +76,12 @@ MUTANTS = [
         bugs.weights_without_rounding,
         "tests.numerics.test_quadrature_error_bounds:test_log_moment_far_out",
         (1e6, 1e-12),
+    ),
+    Mutant(
+        "a largest loss as its own lower end",
+        bugs.largest_loss_as_its_own_lower_end,
+        "tests.curves.test_ends_of_losses:test_the_largest_loss_of_laplace_noise_lies_between_its_ends",
+        (1.3, 2),
     ),
     Mutant(
         "a largest loss rounded to the nearest",
@@ -396,6 +404,61 @@ MUTANTS = [
     Mutant("a record on every rank", rank_bugs.on_every_rank("record_on_every_rank"), SUMS, (), "torch"),
     Mutant(
         "rows of a user clipped one by one", rank_bugs.rows_clipped_before_they_are_added, ONE_USER, ("sum",), "torch"
+    ),
+    Mutant(
+        "what a row leaves in a model stays until the step ends",
+        seam_bugs.state_stays_within_a_step,
+        f"{LEFT}:test_one_row_moves_the_sum_by_one_norm",
+        ("buffer", 1),
+        "torch",
+    ),
+    Mutant(
+        "rows beside one that left something in the model",
+        seam_bugs.rows_of_a_pass_that_left_something_count,
+        f"{LEFT}:test_one_row_moves_the_sum_by_one_norm",
+        ("observer", 64),
+        "torch",
+    ),
+    Mutant(
+        "rows that run again counted again",
+        seam_bugs.rows_counted_again,
+        f"{LEFT}:test_one_row_is_counted_once",
+        (),
+        "torch",
+    ),
+    Mutant(
+        "every row a user",
+        seam_bugs.every_row_a_user,
+        f"{SEAMS}:test_equal_ids_are_one_user_however_they_are_given",
+        (list,),
+        "torch",
+    ),
+    Mutant(
+        "records resumed as users",
+        seam_bugs.records_whatever_the_unit,
+        seam_bugs.in_a_new_folder("test_a_checkpoint_is_bound_to_its_unit"),
+        (),
+        "safetensors",
+    ),
+    Mutant(
+        "users charged to a budget of records",
+        seam_bugs.records_whatever_the_unit,
+        seam_bugs.in_a_new_folder("test_users_are_charged_to_a_budget_of_users"),
+        (),
+        "sqlalchemy",
+    ),
+    Mutant(
+        "a plan with the epsilon of another",
+        seam_bugs.bound_of_an_earlier_plan,
+        f"{SEAMS}:test_a_plan_has_the_bound_of_its_mechanism",
+        (),
+        "torch",
+    ),
+    Mutant(
+        "stated for a number of records, on cyclic parts",
+        seam_bugs.any_number_of_records,
+        "tests.mechanisms.test_stated_for_some_records_only:test_random_parts_of_the_records",
+        (hush.CyclicPoisson(1.0, 1000), hush.Gaussian(1.0).on(hush.CappedPoisson(1.0, 1, 1000))),
     ),
     Mutant("a count for free", rank_bugs.count_for_free, COUNTED, (0.8,), "torch"),
     Mutant(

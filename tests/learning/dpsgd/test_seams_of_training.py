@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -85,6 +86,12 @@ def test_a_checkpoint_is_bound_to_its_unit(tmp_path: Path) -> None:
     fit(model, data, PLAN, loss=loss, max_norm=1.0, save_to=tmp_path / "run")
     with pytest.raises(hush.InvalidParameter, match="unit"):
         fit(model, data, PLAN, loss=loss, max_norm=1.0, resume_from=tmp_path / "run", unit=[0] * 20)
+
+
+def test_a_plan_has_the_bound_of_its_mechanism() -> None:
+    with pytest.raises(ValueError, match="bound"):
+        replace(PLAN, bound=hush.Bound(0.0, 0.1, quantity="epsilon", delta=PLAN.delta))
+    assert replace(PLAN, delta=1e-5).bound == PLAN.mechanism.epsilon(delta=1e-5)
 
 
 def test_users_are_charged_to_a_budget_of_users(tmp_path: Path) -> None:

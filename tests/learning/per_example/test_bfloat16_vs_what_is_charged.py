@@ -104,7 +104,8 @@ def test_rows_have_the_same_bits_whatever_stands_beside_them(model: str) -> None
             (inputs[[5, 1, 0, 2]], targets[[5, 1, 0, 2]]),
         ):
             place = next(k for k, row in enumerate(batch[0]) if torch.equal(row, inputs[2]))
-            parts, factors = checked._weighed(batch, len(batch[1]), MAX_NORM, Flat(), 1.0)
+            count = len(batch[1])
+            parts, factors = checked._weighed(*checked._gradients(batch, count), count, MAX_NORM, Flat(), 1.0)
             _, named = checked.room()
             views = {id(p): named[name] for name, p in checked.parameters.items()}
             chosen = torch.zeros_like(factors)

@@ -240,7 +240,7 @@ def test_a_tied_table_needs_no_table_per_row(kind: torch.dtype) -> None:
     checked.run.begin(7)
     with checked.run:
         checked.run.begin(7)
-        parts, _ = checked._weighed(batch, 7, 1.0, Flat(), 1.0)
+        parts, _ = checked._gradients(batch, 7)
     assert [type(part).__name__ for _, part in parts] == ["TiedTable"]
     assert all(held.numel() < 7 * 40 * 16 for held in parts[0][1].held())
     alone = gradients_alone(model, batch, squares)

@@ -93,10 +93,11 @@ class CountedClips(Clipping):
     step: NormStep
 
     def factors(self, squares: Tensor, max_norm: float, share: float = 1.0) -> Tensor:
+        found = self.inner.factors(squares, max_norm, share)  # first: what fails is tried again, and counted then
         own = totals(squares)
         within = int((own <= max_norm**2).sum())
         self.step.halves += within - own.numel() / 2
-        return self.inner.factors(squares, max_norm, share)
+        return found
 
 
 @dataclass(frozen=True)

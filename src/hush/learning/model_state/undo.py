@@ -20,12 +20,13 @@ from hush.learning.model_state.memory import equal, plain
 from hush.learning.model_state.reachable import CACHED, PLAIN, attributes, is_own, scopes, slots, walk
 from hush.learning.torch_private import tables
 
-Undo = Callable[[], object]
+Undo = Callable[[], bool]
+"""Makes a thing again what it was, and says whether it was anything else."""
 MISSING = object()
 
 
 class Restored:
-    """A context after which all that a model and its loss hold is as it was before.
+    """A context after which all that a model and its loss hold is as it was before, and which can look in between.
 
     The check before refuses what it sees a model keep, on random rows. What a model keeps of unusual rows alone is
     undone here, wherever the check would have looked.
@@ -40,9 +41,12 @@ class Restored:
         self.alive = found  # so that nothing that is put back was let go
         return self
 
+    def put_back(self) -> bool:
+        """Make all as it was when the context began; whether anything was not."""
+        return any([undo() for undo in self.undo])  # a list: all of them run
+
     def __exit__(self, *error: object) -> None:
-        for undo in self.undo:
-            undo()
+        self.put_back()
         del self.undo, self.alive
 
 
@@ -89,12 +93,14 @@ def _cell(cell: types.CellType) -> object:
         return MISSING
 
 
-def _put_cell(cell: types.CellType, before: object) -> None:
-    if _cell(cell) is not before:
-        if before is MISSING:
-            del cell.cell_contents
-        else:
-            cell.cell_contents = before
+def _put_cell(cell: types.CellType, before: object) -> bool:
+    if _cell(cell) is before:
+        return False
+    if before is MISSING:
+        del cell.cell_contents
+    else:
+        cell.cell_contents = before
+    return True
 
 
 def _slot(slot: Any, value: object) -> object:
@@ -104,84 +110,148 @@ def _slot(slot: Any, value: object) -> object:
         return MISSING
 
 
-def _put_slot(slot: Any, value: object, before: object) -> None:
-    if _slot(slot, value) is not before:
-        if before is MISSING:
-            slot.__delete__(value)
+def _put_slot(slot: Any, value: object, before: object) -> bool:
+    if _slot(slot, value) is before:
+        return False
+    if before is MISSING:
+        slot.__delete__(value)
+    else:
+        slot.__set__(value, before)
+    return True
+
+
+def _put_names(scope: dict[str, Any], before: dict[str, Any]) -> bool:
+    others = {name: entry for name, entry in before.items() if scope.get(name, MISSING) is not entry}
+    for name, entry in others.items():
+        if entry is MISSING:
+            del scope[name]
         else:
-            slot.__set__(value, before)
+            scope[name] = entry
+    return bool(others)
 
 
-def _put_names(scope: dict[str, Any], before: dict[str, Any]) -> None:
-    for name, entry in before.items():
-        if scope.get(name, MISSING) is not entry:
-            if entry is MISSING:
-                del scope[name]
-            else:
-                scope[name] = entry
+def _put_class(kind: type, before: dict[str, Any]) -> bool:
+    now = dict(vars(kind))
+    new = [name for name in now if not name.startswith("__") and name not in before]
+    others = {
+        name: entry
+        for name, entry in before.items()
+        if name not in now or (not name.startswith("__") and now[name] is not entry)
+    }
+    for name in new:
+        delattr(kind, name)
+    for name, entry in others.items():
+        setattr(kind, name, entry)
+    return bool(new or others)
 
 
-def _put_class(kind: type, before: dict[str, Any]) -> None:
-    for name, entry in list(vars(kind).items()):
-        if not name.startswith("__") and name not in before:
-            delattr(kind, name)
-        elif not name.startswith("__") and entry is not before[name]:
-            setattr(kind, name, before[name])
-    for name in before.keys() - vars(kind).keys():
-        setattr(kind, name, before[name])
+def _put_mapping(now: Any, before: Any) -> bool:
+    if len(now) == len(before) and all(now.get(key, MISSING) is value for key, value in before.items()):
+        return False
+    now.clear()
+    now.update(before)
+    return True
 
 
-def _put_mapping(now: Any, before: Any) -> None:
-    if len(now) != len(before) or any(now.get(key, MISSING) is not value for key, value in before.items()):
-        now.clear()
-        now.update(before)
+def _put_entries(now: Any, before: Any) -> bool:
+    if list(map(id, now)) == list(map(id, before)):
+        return False
+    now.clear()
+    now.extend(before)
+    return True
 
 
-def _put_entries(now: Any, before: Any) -> None:
-    if list(map(id, now)) != list(map(id, before)):
-        now.clear()
-        now.extend(before)
-
-
-def _put_members(now: set[Any], before: set[Any]) -> None:
-    if set(map(id, now)) != set(map(id, before)):
-        now.clear()
-        now.update(before)
+def _put_members(now: set[Any], before: set[Any]) -> bool:
+    if set(map(id, now)) == set(map(id, before)):
+        return False
+    now.clear()
+    now.update(before)
+    return True
 
 
 def _of_tensor(value: Tensor) -> Undo:
     """Its numbers, in the same place of memory: others may share it; and which gradient it has."""
     gradient = value.grad if value.is_leaf else None
     if value.is_inference() or value.is_meta:  # they cannot change
-        return lambda: None
+        return lambda: False
     place, copy = value.data, value.detach().clone()
 
-    def undo() -> None:
-        if value.is_leaf and value.grad is not gradient:
+    def undo() -> bool:
+        turned = value.is_leaf and value.grad is not gradient
+        if turned:
             value.grad = gradient
-        if not equal(plain(value), plain(copy)):
-            try:
-                place.copy_(copy)
-                value.data = place
-            except (RuntimeError, NotImplementedError):  # one that overlaps itself, or is not strided
-                value.data = copy
+        if equal(plain(value), plain(copy)):
+            return turned
+        try:
+            place.copy_(copy)
+            value.data = place
+        except (RuntimeError, NotImplementedError):  # one that overlaps itself, or is not strided
+            value.data = copy.clone()
+        return True
 
     return undo
 
 
 def _of_array(value: np.ndarray) -> Undo:
     copy = value.copy()
-    return lambda: None if value.tobytes() == copy.tobytes() else np.copyto(value, copy)
+    return _put_where_other(value.tobytes, lambda _: np.copyto(value, copy))
 
 
 def _of_variable(value: ContextVar[Any]) -> Undo:
     before = value.get(None)
-    return lambda: None if value.get(None) is before else value.set(before)
+
+    def undo() -> bool:
+        other = value.get(None) is not before
+        if other:
+            value.set(before)
+        return other
+
+    return undo
 
 
-def _of_cache(value: Any) -> Undo:
-    before = value.cache_info().currsize
-    return lambda: None if value.cache_info().currsize == before else value.cache_clear()
+def _put_where_other(get: Callable[[], Any], put: Callable[[Any], object]) -> Undo:
+    """For what can be read and written as a whole, and compared."""
+    before = get()
+
+    def undo() -> bool:
+        other = get() != before
+        if other:
+            put(before)
+        return other
+
+    return undo
+
+
+def _of_generator(value: torch.Generator) -> Undo:
+    before = value.get_state()
+
+    def undo() -> bool:
+        other = not torch.equal(value.get_state(), before)
+        if other:
+            value.set_state(before)
+        return other
+
+    return undo
+
+
+def _of_bits(value: Any) -> Undo:
+    """A generator of numpy, whose state is a fresh mapping at every look and may hold arrays."""
+    before = value.state
+
+    def undo() -> bool:
+        other = _comparable(value.state) != _comparable(before)
+        if other:
+            value.state = before
+        return other
+
+    return undo
+
+
+def _comparable(state: Any) -> Any:
+    """The same, with the bytes of every array in its place."""
+    if isinstance(state, dict):
+        return {name: _comparable(entry) for name, entry in state.items()}
+    return state.tobytes() if isinstance(state, np.ndarray) else state
 
 
 KEEPERS: tuple[tuple[Any, Callable[[Any], Undo]], ...] = (
@@ -190,12 +260,13 @@ KEEPERS: tuple[tuple[Any, Callable[[Any], Undo]], ...] = (
     (dict, lambda value: functools.partial(_put_mapping, value, value.copy())),
     ((list, deque), lambda value: functools.partial(_put_entries, value, value.copy())),
     (set, lambda value: functools.partial(_put_members, value, value.copy())),
-    ((bytearray, array.array), lambda value: functools.partial(value.__setitem__, slice(None), value[:])),
-    ((io.BytesIO, io.StringIO), lambda value: functools.partial(value.__setstate__, value.__getstate__())),
-    (torch.Generator, lambda value: functools.partial(value.set_state, value.get_state())),
-    (np.random.BitGenerator, lambda value: functools.partial(setattr, value, "state", value.state)),  # noqa: TID251
-    (random.Random, lambda value: functools.partial(value.setstate, value.getstate())),
+    (bytearray, lambda value: _put_where_other(lambda: bytes(value), lambda b: value.__setitem__(slice(None), b))),
+    (array.array, lambda value: _put_where_other(lambda: value[:], lambda b: value.__setitem__(slice(None), b))),
+    ((io.BytesIO, io.StringIO), lambda value: _put_where_other(value.__getstate__, value.__setstate__)),
+    (torch.Generator, _of_generator),
+    (np.random.BitGenerator, _of_bits),  # noqa: TID251
+    (random.Random, lambda value: _put_where_other(value.getstate, value.setstate)),
     (ContextVar, _of_variable),
-    (CACHED, _of_cache),
+    (CACHED, lambda value: _put_where_other(lambda: value.cache_info().misses, lambda _: value.cache_clear())),
 )
 """How things are kept that hold something besides attributes."""

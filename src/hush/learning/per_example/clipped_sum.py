@@ -119,13 +119,14 @@ class CheckedModel:
     def _rehearse(self, drawn: Any, batch: Any) -> None:
         """What will run, as it will run, on random rows of the batch's own types: what fails for all rows fails here.
 
-        On private rows no error passes, and without this no row might ever add anything.
+        On private rows no error passes, and without this no row might ever add anything. What the model makes at first
+        use, such as a table of positions, is made here and stays: no private row is in it.
         """
         typed = tree_map(lambda v, like: v.to(like.dtype) if isinstance(v, Tensor) else v, drawn, batch)
         try:
-            with torch.random.fork_rng(devices=[]), self.restored, self.run:
+            with torch.random.fork_rng(devices=[]), self.run:
                 count = min(ROWS, self.fixed or ROWS)
-                self._weighed(rows(typed, 0, count), count, 1.0, Flat(), 1.0)
+                self._weighed(*self._gradients(rows(typed, 0, count), count), count, 1.0, Flat(), 1.0)
         except (RuntimeError, TypeError, ValueError) as error:
             if isinstance(error, HushError):
                 raise
@@ -182,22 +183,28 @@ class CheckedModel:
         """Add the clipped gradients of a micro-batch; an example that model or loss cannot take adds nothing.
 
         An error, of whatever kind, would tell of it. What fails for every example has failed on random ones before.
+        A pass that leaves anything in model or loss may have carried one row into the gradient of another. It does not
+        count: all is put back, and each of its rows goes through the model alone. So a row adds what it adds alone,
+        whatever rows are beside it and before it.
         """
-        found = attempt(lambda: self._weighed(batch, count, max_norm, clipping, share))
-        if found is None:
+        found = attempt(lambda: self._gradients(batch, count))
+        with self.run.paused():
+            left = self.restored.put_back()
+        weighed = None
+        if found is not None and (count == 1 or not left):  # only what counts is clipped: clipping may count rows
+            weighed = attempt(lambda: self._weighed(*found, count, max_norm, clipping, share))
+        if weighed is None:
             for row in range(count if count > 1 else 0):
                 self._add(views, rows(batch, row, row + 1), 1, max_norm, clipping, share)
             return
-        parts, factors = found
+        parts, factors = weighed
         while parts:  # the last one first, and each is let go when it was added
             keys, part = parts.pop()
             weights = factors[len(parts)] if factors.dim() > 1 else factors
             part.add(weights, {name: views[key] for name, key in keys.items()})
 
-    def _weighed(
-        self, batch: Any, count: int, max_norm: float, clipping: Clipping, share: float
-    ) -> tuple[list[tuple[Keys, LayerGradient]], Tensor]:
-        """The gradients of a micro-batch and the factors of its rows; a row that is not finite counts as zero."""
+    def _gradients(self, batch: Any, count: int) -> tuple[list[tuple[Keys, LayerGradient]], Tensor]:
+        """The gradients of a micro-batch, and their squared norms in every group of layers."""
         size = count
         if self.fixed is not None:
             batch, size = filled(batch, count, self.fixed), self.fixed
@@ -207,15 +214,26 @@ class CheckedModel:
         if self.autocast is not None:
             losses = losses.to(self.kind)
         parts = joint(self.run.parts(losses), self.groups)
-        if not parts:
-            return parts, losses
         norms = [part.squares() for _, part in parts]
-        squares = torch.stack(norms) if len(norms) > 1 else norms[0]
+        return parts, torch.stack(norms) if len(norms) > 1 else norms[0] if norms else losses[:0]
+
+    def _weighed(
+        self,
+        parts: list[tuple[Keys, LayerGradient]],
+        squares: Tensor,
+        count: int,
+        max_norm: float,
+        clipping: Clipping,
+        share: float,
+    ) -> tuple[list[tuple[Keys, LayerGradient]], Tensor]:
+        """The gradients and the factors of their rows; a row that is not finite counts as zero."""
+        if not parts:
+            return parts, squares
         if not math.isfinite(squares.sum().item()):
-            bad = ~torch.isfinite(squares.view(len(norms), -1)).all(0)
+            bad = ~torch.isfinite(squares.view(len(parts), -1)).all(0)
             parts = [(keys, part.without(bad)) for keys, part in parts]
             squares = squares.masked_fill(bad, 0)
         factors = clipping.factors(squares, max_norm, share)
-        if size > count:
-            factors[..., count:] = 0  # of the copies
+        if factors.shape[-1] > count:
+            factors[..., count:] = 0  # of the copies that fill a pass
         return parts, factors

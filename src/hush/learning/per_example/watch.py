@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterator, Sequence
+from contextlib import contextmanager
 from dataclasses import dataclass
 from typing import Any
 
@@ -127,6 +128,15 @@ class Pass:
             else:
                 place["forward"] = forward
         self.calls, self.copies = [], {}  # of the batch only what Scratch holds is kept, until it is written over
+
+    @contextmanager
+    def paused(self) -> Iterator[None]:
+        """The model without its watch, as it was before; what was found of the last pass stays."""
+        self.__exit__()
+        try:
+            yield
+        finally:
+            self.__enter__()
 
     def _prepare(self) -> None:
         """Make the forwards that watch: once, and again where the model's own were replaced."""

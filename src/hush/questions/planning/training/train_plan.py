@@ -5,7 +5,7 @@ from __future__ import annotations
 import json
 import math
 from collections.abc import Callable, Iterator, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from itertools import islice
 from typing import Literal
 
@@ -49,21 +49,26 @@ class TrainPlan(Shown):
     noise_multiplier: float
     delta: float
     mechanism: Mechanism
-    bound: Bound
+    bound: Bound = field(init=False)
+    """What the mechanism gives away at delta: worked out here, so that nobody can hand in another."""
     noise_schedule: NoiseSchedule = ()
     """From which step on the noise is so many times the noise multiplier."""
     noise: BandedNoise | None = None
     """How the noise of the steps is correlated; None where it is independent."""
 
     def __post_init__(self) -> None:
-        """Refuse fields that do not belong together (dataclasses.replace): epsilon would be that of another run."""
+        """Refuse fields that do not belong together (dataclasses.replace), and derive the bound from the mechanism."""
         scheme = _way(type(self.scheme), self.noise, self.examples, self.batch_size, self.epochs)
         schedule = _schedule(self.noise_schedule, scheme, self.noise)
         draws = _draws(scheme, self.examples, self.batch_size, self.epochs)
         run = _run(scheme, self.noise_multiplier, draws, schedule)
-        if (scheme, run, self.delta) != (self.scheme, self.mechanism, self.bound.delta):
+        if (scheme, run) != (self.scheme, self.mechanism):
             rule = "fields that belong together: make another plan by hush.train_plan(...)"
             raise InvalidParameter("TrainPlan", rule, mechanism=str(self.mechanism))
+        object.__setattr__(self, "bound", self.mechanism.epsilon(delta=self.delta))
+        if math.isinf(self.bound.upper):
+            rule = "a finite epsilon"
+            raise InvalidParameter("train_plan", rule, noise_multiplier=self.noise_multiplier, delta=self.delta)
 
     @property
     def epsilon(self) -> float:
@@ -265,12 +270,7 @@ def train_plan(
         rate = min(way.bands * batch_size / examples, 1.0)
         noise_multiplier = _least_noise(way, draws, rate, epsilon, delta, schedule)
     mechanism = _run(way, noise_multiplier, draws, schedule)
-    bound = mechanism.epsilon(delta=delta)
-    if math.isinf(bound.upper):
-        raise InvalidParameter(who, "a finite epsilon", noise_multiplier=noise_multiplier, delta=delta)
-    return TrainPlan(
-        examples, batch_size, epochs, way, float(noise_multiplier), delta, mechanism, bound, schedule, banded
-    )
+    return TrainPlan(examples, batch_size, epochs, way, float(noise_multiplier), delta, mechanism, schedule, banded)
 
 
 def training_run(

@@ -1,0 +1,111 @@
+"""What an extreme row leaves in a model moves no other row's gradient: not in its pass, nor in those after it."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any
+
+import pytest
+import torch
+from torch import Tensor, nn
+
+from hush.learning import clipped_gradient
+from hush.learning.dpsgd.clip_norms import NormStep
+from hush.learning.per_example import clipped_sum
+from hush.learning.per_example.clipping import Flat
+from tests.learning.models import Wired
+
+FEW = 4
+"""Rows of a micro-batch, so that a batch has many."""
+
+
+def loss(output: Tensor, targets: Tensor) -> Tensor:
+    return output[:, 0] - targets
+
+
+def remembered(self: Any, x: Tensor) -> Tensor:
+    """Rows beyond 50, of which random numbers have none, turn all that come after them."""
+    if bool((x.abs() > 50).any()):
+        self.seen.fill_(-1.0)
+    return self.layer(x * self.seen)
+
+
+def in_a_list(self: Any, x: Tensor) -> Tensor:
+    if bool((x.abs() > 50).any()):
+        self.kept.append(-1.0)
+    return self.layer(x * self.kept[-1])
+
+
+def then_fails(self: Any, x: Tensor) -> Tensor:
+    if bool((x.abs() > 50).any()):
+        self.kept.append(-1.0)
+        raise ValueError
+    return self.layer(x * self.kept[-1])
+
+
+def first_use(self: Any, x: Tensor) -> Tensor:
+    """A table that ordinary rows make too."""
+    if self.table is None:
+        self.table = torch.ones(4, dtype=x.dtype)
+    return remembered(self, x * self.table.to(x.dtype))
+
+
+def wired(run: Callable[[Any, Tensor], Tensor], **parts: Any) -> nn.Module:
+    model = Wired(run, layer=nn.Linear(4, 1, bias=False), **parts)
+    model.register_buffer("seen", torch.ones(1))
+    return model
+
+
+def quantised() -> nn.Module:
+    """Observers of torch whose range ordinary rows do not leave."""
+    from torch.ao.quantization import FakeQuantize, MinMaxObserver
+
+    fake = FakeQuantize(observer=MinMaxObserver, quant_min=0, quant_max=255, dtype=torch.quint8)
+    fake(torch.tensor([-20.0, 20.0]))
+    return nn.Sequential(fake, nn.Linear(4, 1, bias=False))
+
+
+MODELS: dict[str, Callable[[], nn.Module]] = {
+    "buffer": lambda: wired(remembered),
+    "list": lambda: wired(in_a_list, kept=[1.0]),
+    "list before an error": lambda: wired(then_fails, kept=[1.0]),
+    "besides a table made at first use": lambda: wired(first_use, table=None),
+    "observer": quantised,
+}
+
+
+@pytest.mark.filterwarnings("ignore")  # that quantisation moves to another package
+@pytest.mark.parametrize("name", MODELS)
+@pytest.mark.parametrize("most", [1, FEW, 64])
+def test_one_row_moves_the_sum_by_one_norm(name: str, most: int, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(clipped_sum, "LARGEST", most)
+    torch.manual_seed(3)
+    model = MODELS[name]()
+    rows = torch.rand(12, 4) + 0.5
+    extreme = torch.cat([rows[:2], torch.full((1, 4), 1000.0), rows[2:]])
+    sums = [clipped_gradient(model, loss, (x, torch.zeros(len(x))), 1.0) for x in (rows, extreme)]
+    moved = torch.cat([(one - other).flatten() for one, other in zip(sums[0].values(), sums[1].values(), strict=True)])
+    assert float(moved.norm()) <= 1.0 + 1e-5
+
+
+def test_a_model_that_leaves_nothing_runs_once(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Also one that made a table at first use: it was made on random rows."""
+    model, passes = wired(first_use, table=None), []
+    run = clipped_sum.CheckedModel._gradients
+    monkeypatch.setattr(
+        clipped_sum.CheckedModel, "_gradients", lambda self, rows, count: passes.append(count) or run(self, rows, count)
+    )
+    clipped_gradient(model, loss, (torch.rand(12, 4), torch.zeros(12)), 1.0)
+    assert passes == [clipped_sum.ROWS, 12]
+
+
+def test_one_row_is_counted_once() -> None:
+    """By a norm that adapts: rows of a pass that does not count are not counted either."""
+    rows = torch.rand(12, 4) + 0.5
+    rows[2] = 1000.0
+    batch, step = (rows, torch.zeros(12)), NormStep(norm=1e-6, share=1.0, unit=1.0)
+    checked = clipped_sum.CheckedModel.of(wired(remembered), loss, batch)
+    flat, named = checked.room(1)
+    checked.add_clipped(named, batch, step.norm, step.clipping(Flat()))
+    step.put_count(flat)
+    assert float(flat[-1]) == -12.0  # none of them is within the norm
