@@ -5,6 +5,7 @@ from __future__ import annotations
 import itertools
 import math
 from fractions import Fraction
+from functools import reduce
 
 import mpmath
 import numpy as np
@@ -205,3 +206,19 @@ def test_the_least_probabilities_are_taken_as_they_are(p: list[float], q: list[f
     assert found.lower * (1 - 1e-13) <= largest <= found.upper
     assert found.upper <= float(largest) * (1 + 1e-13)
     assert FromPair.of(p, q).on(Poisson(rate=0.5)).repeat(2).epsilon(delta=1e-5).upper < math.inf
+
+
+@pytest.mark.parametrize("times", [1, 2, 7, 20])
+@pytest.mark.parametrize("scale", [0.3, 1.3, 1.1054, 3.0, 5.88, 7.1])
+def test_the_largest_loss_of_laplace_noise_lies_between_its_ends(scale: float, times: int) -> None:
+    found = hush.Laplace(scale=scale).repeat(times).epsilon(delta=0.0)
+    largest = times / Fraction(repr(scale))
+    assert Fraction(found.lower) <= largest <= Fraction(repr(found.upper))
+    assert found.upper - found.lower <= 1e-14 * found.upper
+
+
+def test_the_largest_loss_of_many_parts_is_rounded_up() -> None:
+    scales = [0.1 + 0.37 * k for k in range(30)]
+    found = reduce(lambda a, b: a.then(b), [hush.Laplace(scale=scale) for scale in scales]).epsilon(delta=0.0)
+    largest = sum(1 / Fraction(repr(scale)) for scale in scales)
+    assert Fraction(found.lower) <= largest <= Fraction(found.upper)

@@ -6,6 +6,7 @@ import math
 from fractions import Fraction
 
 from hush.errors import Contradiction
+from hush.numerics.rounding import UNIT
 
 CROSSING = 1e-5
 """Ends of an interval may cross by this, relatively: engines stop at 1e-7 and round at 1e-9, so a larger crossing is
@@ -75,6 +76,15 @@ def least_log_delta(epsilon: float) -> float:
     -inf
     """
     return math.log(-math.expm1(epsilon)) if epsilon < 0 else -math.inf
+
+
+def just_below(loss: float) -> float:
+    """A lower bound on a loss that was rounded up: by a unit when it was written, and by a few where it was added up.
+
+    >>> just_below(1.0) < 1.0 == round(just_below(1.0), 12)
+    True
+    """
+    return loss * (1 - 16 * UNIT)
 
 
 def written_up(number: Fraction) -> float:

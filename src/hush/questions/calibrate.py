@@ -32,6 +32,8 @@ ROUGH = 0.01
 """Relative width of the advantages that are compared there."""
 FAR_OFF = 0.01
 """If the target's own question is past it by more than this, no small steps to the safe side are tried."""
+STEPS_AT_ONCE, FARTHEST_STEP, APART = 5, 0.1, 10.0
+"""Steps from a good guess at the most, how long one may be, and how many tolerances apart two looks tell a slope."""
 STEPS_BACK = 8
 """Steps to the safe side of what the search found, until the target's own question is asked at every look."""
 MOST_DOUBTS = 3
@@ -160,21 +162,24 @@ class _Task:
         return math.nan if found is None else math.log(max(found, LEAST_GUESS)) - math.log(self.aim.limit)
 
     def _at_once(self, guide: Search) -> Calibration | None:
-        """At most two steps from where the guide ended: to a value that meets the target, and just beyond misses it."""
+        """A few steps from where the guide ended: to a value that meets the target, and just beyond misses it."""
         if guide.safe is None:
             return None
-        place, step = guide.safe.place, -guide.safe.excess / guide.slope - SAFELY * self.width
-        for _ in range(2):
-            value = guide.scale.value(place + step)
-            if not abs(step) < FAR_OFF or value in (self.low, self.high):
+        scale, slope, seen = guide.scale, guide.slope, None
+        place, step = guide.safe.place, -guide.safe.excess / slope - SAFELY * self.width
+        for _ in range(STEPS_AT_ONCE):
+            value = scale.value(place + step)
+            if not abs(step) < FARTHEST_STEP or value in (self.low, self.high):
                 return None
-            mechanism, place = self._mechanism(value), guide.scale.place(value)
+            mechanism, place = self._mechanism(value), scale.place(value)
             bound = self.aim.bound(mechanism)
             if not 0 < bound.upper < math.inf:
                 return None
-            step = math.log(self.aim.limit / bound.upper) / guide.slope
-            beyond = guide.scale.next(value, 1) if self.whole else guide.scale.value(place + self.width)
-            near = 0 <= step < guide.scale.place(beyond) - place
+            excess = math.log(bound.upper / self.aim.limit)
+            slope = _slope(seen, (place, excess), slope, APART * self.width)
+            step, seen = -excess / slope, (place, excess)
+            beyond = scale.next(value, 1) if self.whole else scale.value(place + self.width)
+            near = 0 <= step < scale.place(beyond) - place
             if near and self.aim.bound(self._mechanism(beyond)).lower > self.aim.limit:
                 return Calibration(value, mechanism, bound, beyond)
             step -= SAFELY * self.width
@@ -314,6 +319,14 @@ class _Task:
             reached=bound.upper,
             at=best,
         )
+
+
+def _slope(last: tuple[float, float] | None, point: tuple[float, float], slope: float, apart: float) -> float:
+    """The rise from the last look to this one; the slope that was known where they are too near, or out of order."""
+    if last is None or not abs(point[0] - last[0]) > apart:
+        return slope
+    rise = (point[1] - last[1]) / (point[0] - last[0])
+    return rise if rise > 0 else slope
 
 
 def _rising(first: Interval, second: Interval) -> bool | None:

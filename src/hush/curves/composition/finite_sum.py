@@ -21,7 +21,7 @@ from hush.curves.composition.routes import (
     RenyiRoute,
     Route,
 )
-from hush.curves.interval import Interval, agreed_epsilon, agreed_log_delta, least_log_delta
+from hush.curves.interval import Interval, agreed_epsilon, agreed_log_delta, just_below, least_log_delta
 from hush.curves.pairs.pair import Laws
 from hush.numerics.engines.contour_line import QUICK_WORK
 from hush.numerics.engines.saddle import common_lattice, line_orders, markov_exponent
@@ -105,9 +105,15 @@ class FiniteSum:
         return agreed_log_delta(low, high)
 
     def surely_below(self, epsilon: float, log_delta: float) -> bool:
-        """Whether Markov's inequality at a likely order puts delta(epsilon) below this: cheap, and often not."""
+        """Whether delta(epsilon) is certainly below this, where that is cheap to see."""
+        if epsilon >= self.largest:
+            return log_delta > -math.inf
+        levels = LevelsRoute(self.laws)
+        if levels.serves and levels.rare:
+            return attempt(lambda: levels.surely_below(epsilon, log_delta), False)
 
         def shown() -> bool:
+            """By Markov's inequality at a likely order."""
             orders, best = line_orders(self.laws, epsilon=epsilon)
             c = float(orders.c[best])
             return markov_exponent(self.laws, c) - c * epsilon < log_delta - MARKOV_ROOM * (1 + abs(log_delta))
@@ -128,7 +134,8 @@ class FiniteSum:
         """Bounds on the epsilon at this delta; below the floor an upper bound will do."""
         top = max(self.largest, 0.0)
         if log_delta < NO_DELTA:
-            return top, top
+            stated = all(pair.written_loss is not None for pair, _ in self.parts)
+            return top if stated else just_below(top), top
         if top <= floor:
             return 0.0, top
         if attempt(lambda: negligible(self.parts, self.laws, log_delta), False):

@@ -204,14 +204,14 @@ class Product(Pair):
         written = self.written_loss
         if written is not None:
             return written_up(written)
-        return _rounded_up(sum(n * (largest_atom(p.law()) if p.infinite else p.max_loss) for p, n in self.parts))
+        return _rounded_up(math.fsum(n * (largest_atom(p.law()) if p.infinite else p.max_loss) for p, n in self.parts))
 
     @property
     def max_loss(self) -> float:
         """Losses add."""
         if self.infinite:
             return math.inf
-        added = self.largest_loss if self.analytic else _rounded_up(sum(n * p.max_loss for p, n in self.parts))
+        added = self.largest_loss if self.analytic else _rounded_up(math.fsum(n * p.max_loss for p, n in self.parts))
         return max(added, 0.0)
 
     # -- the whole profile -----------------------------------------------------------------------------------
@@ -251,7 +251,7 @@ def _merged(parts: Iterable[tuple[Pair, int]]) -> Parts:
 
 
 def _rounded_up(loss: float) -> float:
-    """A sum of losses with room for its rounding."""
+    """A sum of losses, rounded once, with room for that and for the rounding of its terms."""
     return loss + 4 * UNIT * abs(loss)
 
 

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Callable
+from collections.abc import Callable, Iterable
 from dataclasses import dataclass
 from functools import cached_property
 from typing import ClassVar, Protocol
@@ -169,6 +169,13 @@ class LevelsRoute:
         """About epsilon at this delta, with no bound; None where this engine cannot be asked."""
         return level_bounds.epsilon_guess(self._mixtures, log_delta, self._beside) if self.serves else None
 
+    def surely_below(self, epsilon: float, log_delta: float) -> bool:
+        """Whether one set of coarse levels shows that delta(epsilon) is at most this."""
+        if epsilon < 0:
+            raise Exhausted
+        with part(LEVELS_WORK):
+            return level_bounds.surely_below(self._mixtures, epsilon, log_delta, self._beside)
+
     def log_delta(self, epsilon: float, tolerance: float) -> Interval:
         if not self.serves or epsilon < 0:
             raise Exhausted
@@ -211,13 +218,8 @@ class GridRoute(LatticeRoute):
         orders, best = best_orders(self.laws, epsilon=epsilon)
         tilt = float(orders.c[best])
         guess = min(float((orders.exponent() - orders.c * epsilon).min()), 0.0)
-        low, high = -math.inf, 0.0
-        for size in self.sizes:
-            a, b = grid.bracket(self._sources, size, tilt, guess - DEEP_WINDOW).log_delta(epsilon)
-            low, high = max(low, a), min(high, b)
-            if high - low <= tolerance:
-                break
-        return low, high
+        brackets = (grid.bracket(self._sources, size, tilt, guess - DEEP_WINDOW) for size in self.sizes)
+        return _narrowed((found.log_delta(epsilon) for found in brackets), tolerance)
 
     def epsilon(
         self,
@@ -259,13 +261,8 @@ class DirectRoute(LatticeRoute):
         return 1 << 9, 1 << 11, min(int(30_000 / math.sqrt(products)), 9_000)
 
     def log_delta(self, epsilon: float, tolerance: float) -> Interval:
-        low, high = -math.inf, 0.0
-        for size in self.sizes:
-            a, b = direct.direct_bracket(self._sources, size, DEEPEST, epsilon).log_delta(epsilon)
-            low, high = max(low, a), min(high, b)
-            if high - low <= tolerance:
-                break
-        return low, high
+        brackets = (direct.direct_bracket(self._sources, size, DEEPEST, epsilon) for size in self.sizes)
+        return _narrowed((found.log_delta(epsilon) for found in brackets), tolerance)
 
     def epsilon(
         self,
@@ -360,6 +357,16 @@ def _finite_tails(pair: Pair) -> TailFunction:
 
 ENDS = np.array([-1e300, 1e300])
 """Losses below and above all finite ones: the tails there are the masses at the infinities."""
+
+
+def _narrowed(found: Iterable[Interval], tolerance: float) -> Interval:
+    """The log of a probability between all of the ends; no further interval is made once it is narrow enough."""
+    low, high = -math.inf, 0.0
+    for a, b in found:
+        low, high = max(low, a), min(high, b)
+        if high - low <= tolerance:
+            break
+    return low, high
 
 
 def _root(excess: Callable[[float], float], limit: float, width: float) -> float:

@@ -14,11 +14,11 @@ from hush.arrays import Array
 from hush.curves.composition.routes import Parts, log_finite, loss_source
 from hush.curves.pairs.finite import FinitePair
 from hush.errors import NotCovered
-from hush.numerics.engines.loss_lattice import LatticeLaw, discretise, meeting
+from hush.numerics.engines.loss_lattice import LatticeLaw, all_added, discretise, meeting
 from hush.numerics.engines.loss_source import LossSource, first_false
 from hush.numerics.laws.law import Law
 from hush.numerics.rounding import UNIT
-from hush.numerics.work import remembered, room, spend
+from hush.numerics.work import remembered
 
 TAIL = math.exp(-70.0)
 """Ends of P-mass (above) or Q-mass (below) up to this are cut off, at every sum anew. They count as infinite in the
@@ -83,24 +83,8 @@ def _reach(source: LossSource) -> tuple[float, float]:
 
 
 def _sum(laws: list[tuple[LatticeLaw, int]], step: float, side: int) -> LatticeLaw:
-    """The law of the sum of all, each power by repeated squaring."""
-    total = LatticeLaw(0.0, np.ones(1), 0.0)
-    for law, n in laws:
-        power, rest = law, n
-        while rest:
-            total = _added(total, power, step, side) if rest % 2 else total
-            rest //= 2
-            power = _added(power, power, step, side) if rest else power
-    return total
-
-
-def _added(a: LatticeLaw, b: LatticeLaw, step: float, side: int) -> LatticeLaw:
-    """The law of the sum of two, without its ends."""
-    room(len(a.mass) + len(b.mass), 4)
-    spend(len(a.mass) * len(b.mass) / 20)
-    mass = np.convolve(a.mass, b.mass)
-    infinite = a.at_infinity * (float(b.mass.sum()) + b.at_infinity) + float(a.mass.sum()) * b.at_infinity
-    return _without_ends(LatticeLaw(a.first + b.first, mass, infinite), step, side)
+    """The law of the sum of all, without its ends at every sum anew."""
+    return all_added(laws, lambda a, b: _without_ends(a.added(b), step, side))
 
 
 def _without_ends(law: LatticeLaw, step: float, side: int) -> LatticeLaw:

@@ -3,10 +3,11 @@
 from __future__ import annotations
 
 import math
+from fractions import Fraction
 from functools import cache
 from typing import Protocol
 
-from hush.curves.interval import Interval, known
+from hush.curves.interval import Interval, just_below, known
 from hush.numerics.roots import decreasing_root
 from hush.numerics.work import attempt
 
@@ -29,6 +30,11 @@ class Profiled(Protocol):
         """Epsilon at delta = 0."""
         ...
 
+    @property
+    def written_loss(self) -> Fraction | None:
+        """The same where it was stated, in the decimals that were written."""
+        ...
+
     def log_delta(self, epsilon: float, tolerance: float, /) -> Interval:
         """Bounds on log delta(epsilon)."""
         ...
@@ -38,7 +44,7 @@ def invert(pair: Profiled, log_delta: float, tolerance: float, floor: float = 0.
     """Solve delta(eps) = e^log_delta on the upper and on the lower bound of the profile."""
     if log_delta == -math.inf:
         top = max(pair.max_loss, 0.0)
-        return top, top
+        return top if pair.written_loss is not None else just_below(top), top
     if pair.infinite > 0 and math.log(pair.infinite) > log_delta:
         return math.inf, math.inf
 

@@ -7,6 +7,7 @@ Laws on [0, 1] with the distribution functions x, g, g^2, ... attain all of thes
 
 from __future__ import annotations
 
+import math
 from collections.abc import Sequence
 from dataclasses import dataclass
 from fractions import Fraction
@@ -40,10 +41,16 @@ def along(pair: FinitePair, weights: tuple[float, ...]) -> FinitePair:
     ([-2.0, 0.0, 2.0], [0.098938, 0.170003, 0.731059])
     """
     if not len(pair.losses):
-        return CERTAIN_LOSS if sum(weights[1:]) > 0 else FinitePair(np.zeros(1), np.ones(1))
+        return _all_or_nothing(weights)
     if pair.at_infinity == 0:  # otherwise the chain ends at a certain loss, however long it is
         _check((len(weights) - 1) * pair.max_loss)
     return _Chain(pair, len(weights) - 1).mixed(weights)
+
+
+def _all_or_nothing(weights: tuple[float, ...]) -> FinitePair:
+    """Where one record tells everything: that any takes part is seen for sure, and else nothing is."""
+    some, nobody = min(math.fsum(weights[1:]), 1.0), weights[0]
+    return FinitePair(np.log([nobody]), np.array([nobody]), some) if nobody > 0 else CERTAIN_LOSS
 
 
 @dataclass(frozen=True, eq=False)

@@ -36,6 +36,8 @@ SAME_SLOPE, LEAST_SLOPE = 1e-3, -1e6
 """Pieces whose log-slopes differ by less are taken together, which costs at most so much of epsilon; and the least."""
 ROUNDING = 1e-13
 """Relative error of sums of masses from the top down."""
+UNDERFLOWN = 1e-300
+"""Above every chance that floats cannot tell from 0, with the subnormal ones, which have few digits."""
 
 
 class RunLaw(Protocol):
@@ -240,8 +242,12 @@ def witnesses(runs: RunLaw, run: Pair) -> tuple[Pair, ...]:
         above, other_above, below, other_below = source.tails(cuts)
     except NotCovered:
         return ()
-    sides = (above, below), (other_above, other_below)
-    return tuple(_lowered(runs, *(order(runs, *side) for side in sides)) for order in (_first, _last))
+    certain = np.array([source.infinite])
+    orders = (_first, runs.at_least_one_below(certain)), (_last, runs.all_below(certain))
+    return tuple(
+        _lowered(runs, order(runs, above, below), order(runs, other_above, other_below), float(top[0]))
+        for order, top in orders
+    )
 
 
 def _first(runs: RunLaw, above: Array, below: Array) -> tuple[Array, Array]:
@@ -263,11 +269,16 @@ def _last(runs: RunLaw, above: Array, below: Array) -> tuple[Array, Array]:
     return cells[::-1], room[::-1]
 
 
-def _lowered(runs: RunLaw, one: tuple[Array, Array], other: tuple[Array, Array]) -> FinitePair:
-    """The pair of these outcomes, and of no run at all: less of each under P and more of it under Q, by the room."""
+def _lowered(runs: RunLaw, one: tuple[Array, Array], other: tuple[Array, Array], top: float) -> FinitePair:
+    """The pair of these outcomes, and of no run at all: less of each under P and more of it under Q, by the room.
+
+    What Q has nothing of is infinite up to the chance of an infinite loss; the rest is what floats cannot tell from 0.
+    """
     p = np.append(np.maximum(one[0] - one[1], 0.0), runs.none * (1 - SLACK))
     q = np.append(np.maximum(other[0], 0.0) + other[1], runs.none)
+    infinite = min(float(p[q == 0].sum()), top * (1 - SLACK))
+    q = np.maximum(q, np.where((q == 0) & (infinite > 0), 0.0, UNDERFLOWN))
     both = (p > 0) & (q > 0)
     losses = np.log(p[both]) - np.log(q[both])
     losses = losses - ROUNDING * (1 + np.abs(losses))
-    return FinitePair.ordered(losses, p[both], float(p[q == 0].sum()), 0.0)
+    return FinitePair.ordered(losses, p[both], infinite, 0.0)

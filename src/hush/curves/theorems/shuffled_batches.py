@@ -131,6 +131,8 @@ def cells_below(log_p_below: Array, log_q_below: Array, rounding: float = CELL_R
 
     Rounding is paid by leaving out a little P-mass, as if it had a loss of -infinity, and by lowering every loss.
     """
+    if not len(log_p_below):
+        raise NotCovered("the loudest step: no loss is finite")
     p, q = (_masses(log_below) for log_below in (log_p_below, log_q_below))
     known = (q > LEAST_MASS) & (p > LEAST_MASS)
     if not known.any():

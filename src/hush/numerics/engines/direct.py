@@ -14,9 +14,9 @@ import numpy as np
 
 from hush.arrays import Array
 from hush.numerics.engines.grid import Bracket, dot
-from hush.numerics.engines.loss_lattice import LatticeLaw, discretise, meeting, support
+from hush.numerics.engines.loss_lattice import LatticeLaw, all_added, discretise, meeting, support
 from hush.numerics.engines.loss_source import LossSource
-from hush.numerics.work import room, spend
+from hush.numerics.work import spend
 
 SUM_ROUNDING = 1e-10
 """Relative error of sums of positive numbers: 20,000 terms in each of twenty products, each rounded the worst way."""
@@ -58,14 +58,8 @@ class Convolved:
 
 
 def convolve(laws: Sequence[tuple[LatticeLaw, int]], step: float, points: int) -> Convolved:
-    """Sum the lattice laws without a transform, each power by repeated squaring, on so many points at the most."""
-    total = LatticeLaw(0.0, np.ones(1), 0.0)
-    for law, n in laws:
-        power, rest = law, n
-        while rest:
-            total = _joined(total, power, step, points) if rest % 2 else total
-            rest //= 2
-            power = _joined(power, power, step, points) if rest else power
+    """Sum the lattice laws without a transform, on so many points at the most."""
+    total = all_added(laws, lambda a, b: _at_most(a.added(b), step, points))
     ends = [len(law.mass) for law, _ in laws if law.at_infinity > 0]
     return Convolved(
         total.first + step * np.arange(len(total.mass)),
@@ -77,18 +71,14 @@ def convolve(laws: Sequence[tuple[LatticeLaw, int]], step: float, points: int) -
     )
 
 
-def _joined(a: LatticeLaw, b: LatticeLaw, step: float, points: int) -> LatticeLaw:
-    """The law of the sum; what lies past so many points goes to the last and to infinity, its P- and Q-mass kept."""
-    room(len(a.mass) + len(b.mass), 4)
-    spend(len(a.mass) * len(b.mass) / 20)
-    mass = np.convolve(a.mass, b.mass)
-    infinite = a.at_infinity * (float(b.mass.sum()) + b.at_infinity) + float(a.mass.sum()) * b.at_infinity
-    if len(mass) > points:
-        past, gap = mass[points:], step * np.arange(1, len(mass) - points + 1)
-        mass = mass[:points].copy()
-        mass[-1] += dot(past, np.exp(-gap))
-        infinite += dot(past, -np.expm1(-gap))
-    return LatticeLaw(a.first + b.first, mass, infinite)
+def _at_most(law: LatticeLaw, step: float, points: int) -> LatticeLaw:
+    """What lies past so many points goes to the last and to infinity, its P- and Q-mass kept."""
+    if len(law.mass) <= points:
+        return law
+    past, gap = law.mass[points:], step * np.arange(1, len(law.mass) - points + 1)
+    mass = law.mass[:points].copy()
+    mass[-1] += dot(past, np.exp(-gap))
+    return LatticeLaw(law.first, mass, law.at_infinity + dot(past, -np.expm1(-gap)))
 
 
 def direct_bracket(

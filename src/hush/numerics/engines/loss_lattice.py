@@ -7,7 +7,7 @@ used here.
 from __future__ import annotations
 
 import math
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 
 import numpy as np
@@ -15,7 +15,7 @@ import numpy as np
 from hush.arrays import Array
 from hush.numerics.engines.loss_source import LossSource, TailFunction, cell_masses, first_false, merged
 from hush.numerics.rounding import LARGEST_EXPONENT, UNIT
-from hush.numerics.work import room, spend
+from hush.numerics.work import Exhausted, room, spend
 
 FINER = 4.0
 """A lattice of the atoms' own is met exactly where it is at most so much finer than the step; else every k-th point."""
@@ -32,6 +32,10 @@ MEETING = 2_000
 """Atoms that a lattice is made to meet at the most, the heaviest ones. Where the others fall is charged (G6)."""
 
 
+LEAST_STEP = 1e-11
+"""A cell's mass is split by (P - e^l Q)/(1 - e^-step): on a finer lattice floats cannot tell the difference from 0."""
+
+
 @dataclass(frozen=True, eq=False)
 class LatticeLaw:
     """P-masses at first + k step, and P-mass at +infinity.
@@ -43,6 +47,29 @@ class LatticeLaw:
     first: float
     mass: Array
     at_infinity: float
+
+    def added(self, other: LatticeLaw) -> LatticeLaw:
+        """The law of the sum of two independent losses on lattices of one step."""
+        room(len(self.mass) + len(other.mass), 4)
+        spend(len(self.mass) * len(other.mass) / 20)
+        mass = np.convolve(self.mass, other.mass)
+        certain = float(other.mass.sum()) + other.at_infinity
+        infinite = self.at_infinity * certain + float(self.mass.sum()) * other.at_infinity
+        return LatticeLaw(self.first + other.first, mass, infinite)
+
+
+def all_added(
+    laws: Sequence[tuple[LatticeLaw, int]], added: Callable[[LatticeLaw, LatticeLaw], LatticeLaw]
+) -> LatticeLaw:
+    """The law of the sum of all losses, each law so many times: every power by repeated squaring."""
+    total = LatticeLaw(0.0, np.ones(1), 0.0)
+    for law, n in laws:
+        power, rest = law, n
+        while rest:
+            total = added(total, power) if rest % 2 else total
+            rest //= 2
+            power = added(power, power) if rest else power
+    return total
 
 
 def discretise(
@@ -102,6 +129,8 @@ class _Both:
         mass, a cell's mass is rounded down instead.
         """
         edges = self.edges
+        if self.step < LEAST_STEP:
+            raise Exhausted
         p_above, q_above, p_below, q_below = tails(edges)
         p, q = cell_masses(p_above, p_below), cell_masses(q_above, q_below)
         right = np.clip((p - q * np.exp(np.minimum(edges[:-1], LARGEST_EXPONENT))) / -math.expm1(-self.step), 0.0, p)

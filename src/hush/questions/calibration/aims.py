@@ -3,8 +3,8 @@
 from __future__ import annotations
 
 import math
+from abc import ABC, abstractmethod
 from dataclasses import dataclass
-from typing import Protocol
 
 from hush.curves.bound import Bound
 from hush.curves.interval import Interval
@@ -19,47 +19,45 @@ SMALL = 1e-9
 """The square of an advantage below this is nothing beside 1."""
 
 
-class Aim(Protocol):
+class Aim(ABC):
     """What must not be exceeded.
 
     `position` is the log of the shift of two normals that cost about the same. It is close to a straight line in the
     log of noise, rate or times, so that few secant steps are needed.
     """
 
-    @property
-    def limit(self) -> float:
-        """What `bound` must not exceed."""
-        ...
+    limit: float
+    """What `bound` must not exceed."""
 
     @property
+    @abstractmethod
     def limit_position(self) -> float:
         """Where the mechanisms that just meet it are."""
-        ...
 
     def position(self, mechanism: Mechanism, tolerance: float) -> float:
         """Where the mechanism is at the most."""
-        ...
+        return self.positions(mechanism, tolerance)[1]
 
+    @abstractmethod
     def positions(self, mechanism: Mechanism, tolerance: float) -> Interval:
         """Where it is at the least and at the most."""
-        ...
 
-    def guess(self, mechanism: Mechanism) -> float | None:
+    def guess(self, mechanism: Mechanism) -> float | None:  # noqa: ARG002
         """About the quantity itself; None where there is no guess that is cheaper than the answer."""
-        ...
+        return None
 
+    @abstractmethod
     def bound(self, mechanism: Mechanism) -> Bound:
         """The quantity itself, which has the last word."""
-        ...
 
     @property
     def direct(self) -> Aim:
         """The same target, sought on that quantity at every look."""
-        ...
+        return self
 
 
 @dataclass(frozen=True)
-class DeltaAim:
+class DeltaAim(Aim):
     """Seeks on log delta at the epsilon: cheap and smooth. Epsilon at the delta has the last word."""
 
     limit: float
@@ -96,7 +94,7 @@ class DeltaAim:
 
 
 @dataclass(frozen=True)
-class EpsilonAim:
+class EpsilonAim(Aim):
     """Seeks on epsilon itself: at delta 0, the largest loss; at 1, which all meet; or where delta is known widely."""
 
     limit: float
@@ -107,26 +105,16 @@ class EpsilonAim:
     def limit_position(self) -> float:
         return _log(self.limit)
 
-    def position(self, mechanism: Mechanism, tolerance: float) -> float:
-        return self.positions(mechanism, tolerance)[1]
-
     def positions(self, mechanism: Mechanism, tolerance: float) -> Interval:
         found = mechanism.epsilon(delta=self.delta, tolerance=max(self.tolerance, tolerance))
         return _log(found.lower), _log(found.upper)
 
-    def guess(self, mechanism: Mechanism) -> float | None:  # noqa: ARG002
-        return None
-
     def bound(self, mechanism: Mechanism) -> Bound:
         return mechanism.epsilon(delta=self.delta, tolerance=self.tolerance)
 
-    @property
-    def direct(self) -> Aim:
-        return self
-
 
 @dataclass(frozen=True)
-class AdvantageAim:
+class AdvantageAim(Aim):
     """Seeks on the advantage: delta at epsilon 0."""
 
     limit: float
@@ -135,26 +123,16 @@ class AdvantageAim:
     def limit_position(self) -> float:
         return advantage_shift(self.limit)
 
-    def position(self, mechanism: Mechanism, tolerance: float) -> float:
-        return self.positions(mechanism, tolerance)[1]
-
     def positions(self, mechanism: Mechanism, tolerance: float) -> Interval:
         found = mechanism.delta(epsilon=0.0, tolerance=max(FINEST, tolerance))
         return advantage_shift(found.lower), advantage_shift(found.upper)
 
-    def guess(self, mechanism: Mechanism) -> float | None:  # noqa: ARG002
-        return None
-
     def bound(self, mechanism: Mechanism) -> Bound:
         return mechanism.advantage()
 
-    @property
-    def direct(self) -> Aim:
-        return self
-
 
 @dataclass(frozen=True)
-class NoEpsilonAim:
+class NoEpsilonAim(Aim):
     """Epsilon 0 at a delta: the advantage is at most that delta."""
 
     delta: float
@@ -165,14 +143,8 @@ class NoEpsilonAim:
     def limit_position(self) -> float:
         return advantage_shift(self.delta)
 
-    def position(self, mechanism: Mechanism, tolerance: float) -> float:
-        return self.positions(mechanism, tolerance)[1]
-
     def positions(self, mechanism: Mechanism, tolerance: float) -> Interval:
         return AdvantageAim(self.delta).positions(mechanism, tolerance)
-
-    def guess(self, mechanism: Mechanism) -> float | None:  # noqa: ARG002
-        return None
 
     def bound(self, mechanism: Mechanism) -> Bound:
         return mechanism.epsilon(delta=self.delta, tolerance=self.tolerance)

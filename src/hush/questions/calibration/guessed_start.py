@@ -5,7 +5,7 @@ from __future__ import annotations
 import math
 from collections.abc import Callable
 from dataclasses import replace
-from functools import cache
+from itertools import pairwise
 
 from hush.errors import HushError
 from hush.questions.search import Scale, Search, Value
@@ -16,6 +16,8 @@ HALVINGS = 6
 """How often the range is halved where the guess at one end takes too much work."""
 CLEARLY = math.log(4)
 """Guesses that differ less than this, in logarithms, do not tell in which direction the cost rises."""
+FARTHEST = 6.0
+"""A guess that is farther from the target, in logarithms, only tells on which side it is: there it is no line."""
 WIDTH = 1e-5
 """How near a search on guesses comes to the target: about as near as they are."""
 
@@ -30,34 +32,42 @@ def searched_by_guesses(guess: Callable[[Value], float], plain: Scale) -> Search
     (False, 4.0)
     """
     start, stop = plain.ends
+    seen: dict[float, tuple[Value, float]] = {}
 
-    @cache
-    def at(share: float) -> tuple[Value, float]:
-        value = plain.value(start + share * (stop - start))
-        return value, guess(value)
+    def clipped(value: Value) -> float:
+        found = guess(value)
+        return min(max(found, -FARTHEST), FARTHEST) if math.isfinite(found) else found
 
-    def ends(shares: tuple[float, float]) -> tuple[Value, float, Value, float]:
-        """Two values with their guesses; where one is infinite and the other below 0, they are drawn together."""
-        near, far = shares
-        for _ in range(HALVINGS):
-            (_, first), (_, last) = at(near), at(far)
-            if not min(first, last) < 0 or max(first, last) < math.inf:
-                break
-            middle = (near + far) / 2
-            near, far = (middle, far) if (at(middle)[1] < 0) == (first < 0) else (near, middle)
-        return *at(near), *at(far)
+    def at(share: float) -> float:
+        if share not in seen:
+            value = plain.value(start + share * (stop - start))
+            seen[share] = value, clipped(value)
+        return seen[share][1]
 
-    for shares in SHARES:
+    for near, far in SHARES:
         try:
-            low, first, high, last = ends(shares)
+            _drawn_together(at, near, far)
         except HushError:
             return None
-        if math.isnan(first + last):
+        if math.isnan(at(near) + at(far)):
             return None
-        if min(first, last) < 0 < max(first, last) < math.inf and abs(last - first) > CLEARLY:
-            inner = replace(plain, low=low, high=high, rising=first < last)
-            return _between(guess, inner, plain, abs(last - first), min(first, last))
+        looks = [seen[share] for share in sorted(seen) if math.isfinite(seen[share][1])]
+        for (low, first), (high, last) in pairwise(looks):
+            clear = abs(looks[-1][1] - looks[0][1]) > CLEARLY and (looks[0][1] < looks[-1][1]) == (first < last)
+            if clear and min(first, last) < 0 < max(first, last):
+                inner = replace(plain, low=low, high=high, rising=first < last)
+                return _between(clipped, inner, plain, abs(last - first), min(first, last))
     return None
+
+
+def _drawn_together(at: Callable[[float], float], near: float, far: float) -> None:
+    """Looks at both shares, and between them while the guess at one is infinite and the other below 0."""
+    for _ in range(HALVINGS):
+        first, last = at(near), at(far)
+        if not min(first, last) < 0 or max(first, last) < math.inf:
+            break
+        middle = (near + far) / 2
+        near, far = (middle, far) if (at(middle) < 0) == (first < 0) else (near, middle)
 
 
 def _between(guess: Callable[[Value], float], inner: Scale, whole: Scale, rise: float, least: float) -> Search | None:

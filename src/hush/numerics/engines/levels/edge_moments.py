@@ -4,12 +4,13 @@ from __future__ import annotations
 
 import math
 from collections.abc import Callable, Iterable
+from functools import cached_property
 
 import numpy as np
 from scipy import special
 
 from hush.arrays import Array
-from hush.numerics.engines.levels.smooth_edges import CUT_MASS, NOTHING, EdgePair, SmoothEdges
+from hush.numerics.engines.levels.smooth_edges import CUT_MASS, NOTHING, EdgePair, LogMasses, SmoothEdges
 from hush.numerics.engines.levels.strips import SHARES, TWICE, Strips
 from hush.numerics.laws.envelope import FLATTEST, LEAST_SLOPE, MOST_SCORE, MOST_SLOPE, WIDEST_CELL, Envelope
 from hush.numerics.laws.law import CELL_ROUNDING, Tilted
@@ -24,12 +25,41 @@ POOR = -30.0
 """A relative error above e^-30 is worth that closer look."""
 NEAR_ONE = 0.3
 """Log-moments of this size are summed from e^{cL} - 1, which keeps the digits that a high power needs (L7)."""
-SMALL_EXPONENT = 0.5
-"""Exponents below this are taken as e^x - 1; above it the difference loses no digits."""
+HELD = 300.0
+"""Where all |c L| are below this, e^{cL} is a float, and so is each weight relative to the largest down to e^-708: what
+underflows is below e^-708 e^300, and the sum above e^-300, so that it is less than e^-108 of the sum."""
 MOST_ERROR = 50.0
 """A relative error of e^50 is no less of an error than a larger one: nothing is known then."""
 CELL_PER_EDGE, FLAT_EDGE = 0.3, 9.0
 """Cells of an envelope are at most 0.3 widths of an edge wide; 9 widths before an edge it bends by less than 1."""
+
+
+class LossPowers:
+    """c L at some orders and all points, and what windows are summed with: made once for all of them."""
+
+    def __init__(self, orders: Array, losses: Array) -> None:
+        room(len(orders) * len(losses), 5)
+        self.orders, self.losses = orders, losses
+        self.exponents = orders[:, None] * losses
+
+    def held(self, stop: int) -> Array:
+        """At which orders all exponents before this point are so small that no term of a sum is lost."""
+        return np.abs(self.orders) * max(abs(float(self.losses[0])), abs(float(self.losses[stop - 1]))) <= HELD
+
+    @cached_property
+    def powers(self) -> Array:
+        """e^{cL}."""
+        return np.exp(np.clip(self.exponents, -HELD, HELD))
+
+    @cached_property
+    def departures(self) -> Array:
+        """e^{cL} - 1."""
+        return np.expm1(np.clip(self.exponents, -HELD, HELD))
+
+    @cached_property
+    def sizes(self) -> Array:
+        """|e^{cL} - 1|."""
+        return np.abs(self.departures)
 
 
 class EdgeMoments:
@@ -38,57 +68,79 @@ class EdgeMoments:
     def __init__(self, part: SmoothEdges) -> None:
         self.part, self.strips, self.times = part, Strips(part), part.times
 
-    def exponents(self, orders: Array) -> Array:
+    def loss_powers(self, orders: Array) -> LossPowers:
         """c L for each order and point."""
-        room(len(orders) * len(self.part.x), 2)
-        return orders[:, None] * self.part.losses
+        return LossPowers(orders, self.part.losses)
 
     def log_moment(self, order: float, edges: EdgePair) -> tuple[float, float]:
         """log of one moment and a bound on its relative error, as good as all strips allow."""
-        orders = np.array([order])
-        value, error = self.log_moments(orders, edges, self.exponents(orders), range(len(SHARES)))
+        value, error = self.log_moments(edges, self.loss_powers(np.array([order])), range(len(SHARES)))
         return float(value[0]), float(error[0])
 
     def log_moments(
-        self, orders: Array, edges: EdgePair, exponents: Array, strips: Iterable[int] = LOCAL_STRIPS
+        self, edges: EdgePair, known: LossPowers, strips: Iterable[int] = LOCAL_STRIPS
     ) -> tuple[Array, Array]:
         """log of the moments at real orders, and bounds on their relative errors (L5 to L7)."""
-        part = self.part
-        window = part.log_window(edges, part.x)
+        part, orders = self.part, known.orders
+        window = part.base_window(edges)
         log_weight = part.log_weights + window
-        kept = log_weight > NOTHING / 2
-        room(len(orders) * len(part.x), 10)
-        terms = exponents[:, kept] + log_weight[kept]
-        top = terms.max(axis=1)
-        weight = np.exp(terms - top[:, None])
-        total = weight.sum(axis=1)
-        value, rounding = top + np.log(total), self._rounding(orders, weight, kept) / total
-        near = np.abs(value) < NEAR_ONE
+        stop = int(np.nonzero(log_weight > NOTHING / 2)[0][-1]) + 1
+        held = known.held(stop)
+        value, rounding = self._sums(known, held, log_weight[:stop])
+        near = held & (np.abs(value) < NEAR_ONE)
         if edges[0] is None and near.any():
-            tilted = weight[near] * np.exp(top[near])[:, None]
-            gain, beyond = self._departure(exponents[near][:, kept], tilted, log_weight[kept], edges[1])
-            value[near] = np.log1p(gain.sum(axis=1) - beyond)
-            off = part.log_masses((None, edges[1]), part.above).doubt_beyond
-            rounding[near] = self._rounding(orders[near], np.abs(gain), kept) + off * beyond
+            beyond = part.log_masses((None, edges[1]), part.above)
+            value[near], rounding[near] = self._departure(known, near, log_weight[:stop], beyond)
         # a window between two edges only falls to the left of the lattice, one below an edge is at most 1 there
         first = 0.0 if edges[0] is None else float(window[0])
-        log_error = self._log_quadrature(orders, edges, lambda some: exponents[some] + log_weight, value, strips, first)
+        points = lambda some: known.exponents[some] + log_weight  # noqa: E731
+        log_error = self._log_quadrature(orders, edges, points, value, strips, first)
         error = np.exp(np.minimum(log_error, MOST_ERROR)) + self._past_ends(orders, edges, log_weight, value, first)
         # twice: near 1 the same rule also stands for the mass of the measure, and it leaves out points before the first
         return value, 2 * (error + rounding) + CUT_MASS
 
-    def _rounding(self, orders: Array, terms: Array, kept: Array) -> Array:
-        """Rounding error of a sum of such terms: exponents are off by units of x^2 and of c L (L7)."""
-        x, loss = self.part.x[kept], self.part.losses[kept]
-        off = self.part.loss_errors[kept] + 4 * UNIT * np.abs(loss)
-        return UNIT * (terms @ (16 + x * x)) + np.abs(orders) * (terms @ off)
+    def _sums(self, known: LossPowers, held: Array, log_weight: Array) -> tuple[Array, Array]:
+        """log of the sums of weight e^{cL}, and their relative rounding errors (L7).
 
-    def _departure(self, exponents: Array, tilted: Array, log_weight: Array, edge: float) -> tuple[Array, float]:
-        """The terms of E[W e^{cL}] - 1, as W (e^{cL} - 1), and the mass past the edge that is to be taken off."""
-        weight = np.exp(log_weight)
-        small = weight * np.expm1(np.minimum(exponents, 1.0))
-        gain = np.where(exponents < SMALL_EXPONENT, small, tilted - weight)
-        return gain, math.exp(self.part.log_masses((None, edge), self.part.above).beyond)
+        Where e^{cL} is held in floats only the weights change from window to window, and the sums are products with a
+        matrix that is made once; elsewhere each term is taken relative to the largest.
+        """
+        stop, top = len(log_weight), float(log_weight.max())
+        value, rounding = np.empty(len(held)), np.empty(len(held))
+        for some, few in ((held, True), (~held, False)):
+            if not some.any():
+                continue
+            if few:
+                tops, powers, weight = top, known.powers[some, :stop], np.exp(log_weight - top)
+            else:
+                terms = known.exponents[some, :stop] + log_weight
+                room(terms.size, 2)
+                tops, weight = terms.max(axis=1), np.ones(stop)
+                powers = np.exp(terms - tops[:, None])
+            sums = powers @ self._charged(weight, log_weight)
+            value[some] = tops + np.log(sums[:, 0])
+            rounding[some] = (sums[:, 1] + np.abs(known.orders[some]) * sums[:, 2]) / sums[:, 0]
+        return value, rounding
+
+    def _charged(self, weight: Array, log_weight: Array) -> Array:
+        """Weights of terms, how far each is off, and how far its loss is.
+
+        A logarithm is off by units of what it was made of, and a sum of n terms, in whatever order, by n units of them.
+        """
+        x, loss, n = self.part.x[: len(weight)], self.part.losses[: len(weight)], len(weight)
+        relative = UNIT * (16 + n + x * x + 4 * np.abs(log_weight))
+        off = self.part.loss_errors[:n] + 4 * UNIT * np.abs(loss)
+        return np.stack([weight, weight * relative, weight * off], axis=1)
+
+    def _departure(self, known: LossPowers, near: Array, log_weight: Array, mass: LogMasses) -> tuple[Array, Array]:
+        """The same of moments near 1, from sums of W (e^{cL} - 1), less the mass past the edge: digits are kept."""
+        weight, stop, beyond = np.exp(log_weight), len(log_weight), math.exp(mass.beyond)
+        charged = self._charged(weight, log_weight)
+        gain = known.departures[near, :stop] @ weight
+        off = known.sizes[near, :stop] @ charged[:, 1:]
+        # the loss is off in e^{cL}, which is at most |e^{cL} - 1| + 1
+        moved = np.abs(known.orders[near]) * (off[:, 1] + charged[:, 2].sum())
+        return np.log1p(gain - beyond), off[:, 0] + moved + mass.doubt_beyond * beyond
 
     def _log_quadrature(
         self,

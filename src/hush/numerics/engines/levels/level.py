@@ -59,14 +59,14 @@ class RealOrders:
 
     def __init__(self, parts: list[EdgeMoments], orders: Array, bystanders: Bystanders = NOBODY) -> None:
         self.parts, self.c, self.bystanders = parts, orders, bystanders
-        self._exponents = [part.exponents(orders) for part in parts]
+        self._loss_powers = [part.loss_powers(orders) for part in parts]
         self._known: dict[tuple[int, float | None, float], tuple[Array, Array]] = {}
 
     def moments(self, part: int, inner: float | None, outer: float) -> tuple[Array, Array]:
         """log-moments of one part below the outer edge, or between the two, and bounds on their errors."""
         key = part, inner, outer
         if key not in self._known:
-            self._known[key] = self.parts[part].log_moments(self.c, (inner, outer), self._exponents[part])
+            self._known[key] = self.parts[part].log_moments((inner, outer), self._loss_powers[part])
         return self._known[key]
 
     def below(self, edges: Edges) -> tuple[Array, Array]:

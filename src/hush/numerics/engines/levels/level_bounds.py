@@ -143,6 +143,11 @@ def _met(crowd: Crowd, epsilon: float, log_delta: float) -> bool:
     return value + error <= math.exp(log_delta) * (1 - SURELY)
 
 
+def surely_below(mixtures: Mixtures, epsilon: float, log_delta: float, beside: Bystanders = NOBODY) -> bool:
+    """Whether delta(epsilon) is certainly at most e^log_delta."""
+    return _met(Crowd(mixtures, beside), epsilon, log_delta)
+
+
 def epsilon_guess(mixtures: Mixtures, log_delta: float, beside: Bystanders = NOBODY) -> float:
     """About epsilon at this delta, at once and with no bound."""
     crowd = Crowd(mixtures, beside)

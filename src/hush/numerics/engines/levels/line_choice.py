@@ -8,8 +8,10 @@ from dataclasses import dataclass
 
 import numpy as np
 
+from hush.arrays import Array
 from hush.numerics.engines.levels.level import Level
 from hush.numerics.engines.levels.strips import INFINITE, LEAST
+from hush.numerics.laws.law import Tilted
 from hush.numerics.work import Exhausted, spend
 
 MOST_NODES = 20_000
@@ -30,12 +32,12 @@ LOST_DIGITS = 14.0
 """Where e^{K(c) - c eps} is e^14 above the goal, rounding begins to matter: such orders count as more expensive."""
 SURE = 1.0
 """Masses at the poles, and moments, must be known to e^-1 of what the line may be off."""
-DISTANCES = 2.0 ** np.arange(-4.0, 14.0, 0.5)
-"""Where the size of a power is looked at, in units of where it would end if it were normal."""
+NEAREST, OCTAVES = np.array([2.0**-4, 2.0**-3.5]), 18
+"""Where the size of a power is looked at, in units of where it would end if it were normal; doubled so often."""
 BEYOND = 1.2
 """A line is followed 1.2 times as far as that guess: the bound there is not the value."""
-LEAST_SQUARE = 1e-15
-"""The least square of a characteristic function in a guess: rounding leaves no more of it."""
+LEAST_SIZE = 1e-14
+"""The least size of a characteristic function in a guess: rounding leaves no more of it."""
 NEGLIGIBLE = 1e-16
 """Points that weigh less do not change a guess."""
 
@@ -137,15 +139,22 @@ def _power_reach(level: Level, order: int, log_goal: float) -> float:
         laws = [(p.tilted(c, (None, edges[i]), p.part.x), p.times) for i, p in enumerate(level.parts)]
         depth = log_goal - float(moments[order])
         spread = max(math.sqrt(n) * law.deviation for law, n in laws)
-        y = math.sqrt(max(-2 * depth, 1.0)) / max(spread, LEAST) * DISTANCES
-        size = np.zeros(len(y))
-        for law, n in laws:
-            kept = law.weight > NEGLIGIBLE
-            loss, weight = law.loss[kept] - law.mean, law.weight[kept]
-            spend(10 * len(y) * len(loss))
-            angle = y[:, None] * loss
-            fall, turn = 2 * np.sin(angle / 2) ** 2 @ weight, np.sin(angle) @ weight
-            size += n / 2 * np.log1p(np.maximum(fall * (fall - 2) + turn * turn, LEAST_SQUARE - 1))
-        small = np.nonzero(size < depth)[0]
-        farthest = max(farthest, BEYOND * float(y[small[0]]) if len(small) else INFINITE * float(y[-1]))
+        end = math.sqrt(max(-2 * depth, 1.0)) / max(spread, LEAST)
+        farthest = max(farthest, BEYOND * _fallen(laws, end * NEAREST, depth))
     return farthest
+
+
+def _fallen(laws: list[tuple[Tilted, int]], first: Array, depth: float) -> float:
+    """The least of these places, doubled again and again, at which |E e^{iyL}|^n of all is below e^depth."""
+    turns = []
+    for law, n in laws:
+        kept = law.weight > NEGLIGIBLE
+        turns.append((np.exp(1j * first[:, None] * (law.loss[kept] - law.mean)), law.weight[kept], n))
+    for octave in range(OCTAVES):
+        size: Array = np.sum([n * np.log(np.abs(turned @ weight) + LEAST_SIZE) for turned, weight, n in turns], axis=0)
+        small = np.nonzero(size < depth)[0]
+        if len(small):
+            return float(first[small[0]]) * 2**octave
+        spend(10 * sum(turned.size for turned, _, _ in turns))
+        turns = [(turned * turned, weight, n) for turned, weight, n in turns]
+    return math.inf

@@ -14,12 +14,14 @@ from hush.numerics.work import room
 SIZE, SPAN = 1 << 13, 8.0
 """Points of the lattice, and its length in units of the scale: a thousandth of the scale from one to the next."""
 LARGE = 0.25
-"""A loss above this share of the length is not summed: it is taken to be the only one that counts. One that is below
-minus half of it is left out: a sum with it is small."""
+"""A loss above this share of the length is not summed: with it all sums count as being past epsilon, by its size. One
+that is below minus half of it is left out: a sum with it is small."""
+ALMOST_ALL = 1 - 1e-9
+"""At most so much of a part is taken to be large, so that what is not has a logarithm."""
 LEAST_DELTA = 1e-11
 """The Fourier transform rounds to 1e-16, thousands of times: of a smaller delta too few digits would be left."""
 STRIDE = 8
-"""Every eighth point of the lattice is looked at for an epsilon, with a line for log delta between them."""
+"""Every eighth point of the lattice is looked at for an epsilon, then all between two of these."""
 STEP = 1e-3
 """Step of a difference that stands for a slope, as a share of the length."""
 NEIGHBOURS = np.arange(-1, 3)
@@ -38,12 +40,13 @@ class RoughSum:
             logs += times * log1p(_moved(losses / step, np.where((-most / 2 < losses) & (losses < most), masses, 0.0)))
         law = np.roll(np.fft.irfft(np.exp(logs), SIZE), SIZE // 4)
         lattice = step * (np.arange(SIZE) - SIZE // 4)
-        all_losses = np.concatenate([lattice, *(losses[losses >= most] for losses, _, _ in parts)])
-        all_masses = np.concatenate([law, *(times * masses[losses >= most] for losses, masses, times in parts)])
-        order = np.argsort(all_losses, kind="stable")
-        self._losses, masses = all_losses[order], all_masses[order]
-        self._p = np.append(np.cumsum(masses[::-1])[::-1], 0.0)
-        self._q = np.append(np.cumsum((masses * np.exp(-np.maximum(self._losses, -1.0)))[::-1])[::-1], 0.0)
+        large, under_p, under_q = _largest(parts, most)
+        losses = np.concatenate([lattice, large])
+        order = np.argsort(losses, kind="stable")
+        self._losses = losses[order]
+        p = np.concatenate([law, under_p])[order]
+        q = np.concatenate([law * np.exp(-np.maximum(lattice, -1.0)), under_q])[order]
+        self._p, self._q = (np.append(np.cumsum(masses[::-1])[::-1], 0.0) for masses in (p, q))
 
     def delta(self, epsilon: Array) -> Array:
         """About delta at each epsilon from 0 to the scale and somewhat beyond."""
@@ -65,15 +68,34 @@ class RoughSum:
             return None
         if past == 0:
             return 0.0
-        high, low = (math.log(max(float(value), LEAST_DELTA / 2)) for value in found[past - 1 : past + 1])
-        share = (high - log_delta) / (high - low)
-        return float(tried[past - 1] + share * (tried[past] - tried[past - 1]))
+        tried = tried[past - 1] + self._length / SIZE * np.arange(STRIDE + 1)
+        found = np.log(np.maximum(self.delta(tried), LEAST_DELTA / 2))
+        near = min(max(int(np.count_nonzero(found >= log_delta)), 1), STRIDE)
+        high, low = float(found[near - 1]), float(found[near])
+        share = (high - log_delta) / (high - low) if high > low else 0.5
+        return float(tried[near - 1] + share * (tried[near] - tried[near - 1]))
 
     def steepness(self, epsilon: float) -> float:
         """About -d log delta/d epsilon; 0 where too few digits are left."""
         step = STEP * self._length
         near, far = self.delta(np.array([epsilon, epsilon + step]))
         return (math.log(near) - math.log(far)) / step if near > far > LEAST_DELTA / 2 else 0.0
+
+
+def _largest(parts: Sequence[tuple[Array, Array, int]], least: float) -> tuple[Array, Array, Array]:
+    """Sums with one loss that is at least so large, by that loss, and with several as infinite: P- and Q-masses."""
+    found = []
+    for losses, masses, times in parts:
+        some = losses >= least
+        found.append((losses[some], times * masses[some], times * masses[some] * np.exp(-losses[some]), times))
+    large = np.concatenate([losses for losses, _, _, _ in found])
+    sides = []
+    for side in (1, 2):
+        hits = np.concatenate([part[side] for part in found])
+        logs = [part[3] * math.log1p(-min(float(part[side].sum()) / part[3], ALMOST_ALL)) for part in found]
+        none = math.exp(sum(logs))
+        sides.append(np.append(hits * none, max(1 - none - float(hits.sum()) * none, 0.0)))
+    return np.append(large, math.inf), sides[0], sides[1]
 
 
 def _moved(places: Array, masses: Array) -> Array:

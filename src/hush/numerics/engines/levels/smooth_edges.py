@@ -135,6 +135,16 @@ class SmoothEdges:
         second = np.where(mirrored, -right, left)
         return np.where(right < -CUT, NOTHING, log_difference(special.log_ndtr(first), special.log_ndtr(second)))
 
+    def base_window(self, edges: EdgePair) -> Array:
+        """The same on the base lattice, made once."""
+        if edges not in self._windows:
+            self._windows[edges] = self.log_window(edges, self.x)
+        return self._windows[edges]
+
+    @cached_property
+    def _windows(self) -> dict[EdgePair, Array]:
+        return {}
+
     def log_masses(self, edges: EdgePair, mixture: Mixture) -> LogMasses:
         """The mass of a mixture below an edge or between two, and what is beyond: in closed form.
 

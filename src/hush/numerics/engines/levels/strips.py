@@ -144,7 +144,7 @@ class Strips:
 
     def cell_bounds(self, order: float, edges: EdgePair) -> Array:
         """log of an upper bound on the moment of order c over each cell of the base lattice, and before the first."""
-        window = self.part.log_window(edges, self.x)
+        window = self.part.base_window(edges)
         points = self.part.log_weights + window + order * self.part.losses
         return self.cells(np.array([order]), edges, points[None, :], float(window[0]) if edges[0] else 0.0)[0]
 
