@@ -231,7 +231,7 @@ EDITS = {
     "a number as text": "UPDATE hush_entries SET time = 'x' WHERE number = 3",
     "bytes": "UPDATE hush_entries SET text = x'00ff' WHERE number = 4",
     "a key": "UPDATE hush_entries SET key = 'z' WHERE number = 3",
-    "a hash": "UPDATE hush_entries SET hash = replace(hash, 'a', 'b') WHERE number = 3",
+    "a hash": "UPDATE hush_entries SET hash = substr(hash, 2) || substr(hash, 1, 1) WHERE number = 3",
     "a deleted charge": "DELETE FROM hush_entries WHERE number = 5",
     "a deleted last entry": "DELETE FROM hush_entries WHERE number = (SELECT max(number) FROM hush_entries)",
     "a larger budget": "UPDATE hush_budgets SET budget = replace(budget, '\"epsilon\": 1.0', '\"epsilon\": 9.0')",

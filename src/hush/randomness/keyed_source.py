@@ -5,16 +5,13 @@ from __future__ import annotations
 import hashlib
 import hmac
 
-import numpy as np
-
-from hush.arrays import Array
-from hush.randomness.source import Source
+from hush.randomness.source import Source, StreamSource
 
 KEY = 32
 """Bytes of a key: 256 bits."""
 
 
-class KeyedSource(Source):
+class KeyedSource(StreamSource):
     """The bits of SHAKE-256 under a secret key, the same in every process; as secret as the key is.
 
     >>> from hush.randomness.source import SECURE
@@ -23,9 +20,11 @@ class KeyedSource(Source):
     True
     """
 
+    purpose = b"hush keyed"
+
     def __init__(self, key: bytes, *, private: bool) -> None:
-        self._key, self.private = key, private
-        self._calls = 0
+        super().__init__(key)
+        self.private = private
 
     @classmethod
     def of(cls, source: Source) -> KeyedSource:
@@ -36,12 +35,6 @@ class KeyedSource(Source):
         """The source of one part of the records: HMAC-SHA-256 of its number. No attempt, no clock is in it."""
         key = hmac.new(self._key, b"hush part" + number.to_bytes(8, "little"), hashlib.sha256).digest()
         return KeyedSource(key, private=self.private)
-
-    def words(self, count: int) -> Array:
-        """SHAKE-256 of the key and the number of the call."""
-        stream = hashlib.shake_256(b"hush keyed" + self._key + self._calls.to_bytes(16, "little"))
-        self._calls += 1
-        return np.frombuffer(stream.digest(8 * count), dtype="<u8").astype(np.uint64)
 
     def __repr__(self) -> str:
         return "KeyedSource()"

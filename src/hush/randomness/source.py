@@ -8,7 +8,7 @@ import os
 import threading
 from abc import ABC, abstractmethod
 from functools import cache
-from typing import Any
+from typing import Any, ClassVar
 
 import numpy as np
 
@@ -100,7 +100,23 @@ def _ciphers() -> bool:
     return importlib.util.find_spec("cryptography") is not None
 
 
-class SeededSource(Source):
+class StreamSource(Source):
+    """The bits of SHAKE-256 under a key: the same ones for the same key."""
+
+    purpose: ClassVar[bytes]
+    """Hashed before the key, so that sources of two kinds never share a stream."""
+
+    def __init__(self, key: bytes) -> None:
+        self._key, self._calls = key, 0
+
+    def words(self, count: int) -> Array:
+        """SHAKE-256 of the key and the number of the call."""
+        stream = hashlib.shake_256(self.purpose + self._key + self._calls.to_bytes(16, "little"))
+        self._calls += 1
+        return np.frombuffer(stream.digest(8 * count), dtype="<u8").astype(np.uint64)
+
+
+class SeededSource(StreamSource):
     """Bits that repeat for the same seed. For tests and simulations only: what is drawn from it is NOT private.
 
     >>> SeededSource(7).words(2).tolist() == SeededSource(7).words(2).tolist()
@@ -108,18 +124,12 @@ class SeededSource(Source):
     """
 
     private = False
+    purpose = b"hush not private"
 
     def __init__(self, seed: int) -> None:
         if isinstance(seed, bool) or not isinstance(seed, int) or not 0 <= seed < 2**128:
             raise InvalidParameter("SeededSource", "a whole number 0 <= seed < 2^128", seed=seed)
-        self._key = seed.to_bytes(16, "little")
-        self._calls = 0
-
-    def words(self, count: int) -> Array:
-        """SHAKE-256 of the seed and the number of the call."""
-        stream = hashlib.shake_256(b"hush not private" + self._key + self._calls.to_bytes(16, "little"))
-        self._calls += 1
-        return np.frombuffer(stream.digest(8 * count), dtype="<u8").astype(np.uint64)
+        super().__init__(seed.to_bytes(16, "little"))
 
     def __repr__(self) -> str:
         return "SeededSource(not private)"

@@ -14,10 +14,10 @@ import numpy as np
 
 from hush.errors import InvalidParameter
 from hush.releases.boundary import attempted
-from hush.releases.tables.arrow import arrays_and_units, arrays_of, of_arrow, of_type, texts_of, valid_texts
+from hush.releases.tables.arrow import arrays_and_units, arrays_of, of_arrow, texts_of, valid_texts
 from hush.releases.tables.columns import numbers_in
 from hush.releases.tables.csv_records import blocks, first_record
-from hush.releases.tables.reader import BATCH, Reader, needs, require_different
+from hush.releases.tables.reader import BATCH, ArrowReader, Reader, needs, require_different
 
 AT_ONCE = 1 << 22
 """Row groups of up to so many records are decoded whole, two at a time; larger ones in batches."""
@@ -48,7 +48,7 @@ def _state(path: Path) -> tuple[int, ...]:
     return found.st_dev, found.st_ino, found.st_size, found.st_mtime_ns
 
 
-class Parquet(Reader):
+class Parquet(ArrowReader):
     """A Parquet file, a batch of records at a time.
 
     It is mapped into memory anew for every row group, so that what has been read can be given back.
@@ -63,17 +63,8 @@ class Parquet(Reader):
             self._metadata = parquet.read_metadata(path)
         except ArrowInvalid:
             raise InvalidParameter("table", "a file in the Parquet format", source=str(path)) from None
-        self._schema = self._metadata.schema.to_arrow_schema()
-        self.names = require_different(self._schema.names)
-
-    def kind(self, name: str) -> str:
-        return of_type(self._schema.field(name).type).kind
-
-    def dtype(self, name: str) -> np.dtype:
-        return of_type(self._schema.field(name).type).dtype
-
-    def whole(self, name: str) -> bool:
-        return of_type(self._schema.field(name).type).whole
+        self.schema = self._metadata.schema.to_arrow_schema()
+        self.names = require_different(self.schema.names)
 
     def rows(self) -> int | None:
         return self._metadata.num_rows

@@ -13,7 +13,8 @@ from hush.errors import InvalidParameter, NotCovered, NotInstalled
 from hush.mechanisms.scheme import Scheme
 from hush.randomness.source import Source
 from hush.releases.boundary import sealed
-from hush.releases.tables.columns import FLOAT, NUMBERS, OBJECT
+from hush.releases.tables.arrow import of_type
+from hush.releases.tables.columns import FLOAT, NUMBERS, OBJECT, Column
 from hush.releases.tables.tally import Tallied, Tally
 from hush.releases.tables.tallying.streaming import streamed
 
@@ -74,6 +75,24 @@ class Reader(ABC):
     def sampled(self, scheme: Scheme, source: Source) -> Reader:
         """A sample of all columns, in memory, where no pass can be repeated (see `again`)."""
         raise NotCovered(f"{scheme} of {type(self).__name__} in one pass with all columns ({source.private=})")
+
+
+class ArrowReader(Reader):
+    """A reader that has an Arrow schema: it says all that is asked of the columns."""
+
+    schema: Any
+
+    def kind(self, name: str) -> str:
+        return self._column(name).kind
+
+    def dtype(self, name: str) -> np.dtype:
+        return self._column(name).dtype
+
+    def whole(self, name: str) -> bool:
+        return self._column(name).whole
+
+    def _column(self, name: str) -> Column:
+        return of_type(self.schema.field(name).type)
 
 
 class Sealed(Reader):

@@ -17,21 +17,19 @@ import numpy as np
 from hush.mechanisms.scheme import Scheme
 from hush.randomness.keyed_source import KeyedSource
 from hush.randomness.source import Source
-from hush.releases.tables.arrow import arrays_and_units, arrays_of, of_type
+from hush.releases.tables.arrow import arrays_and_units, arrays_of
 from hush.releases.tables.in_memory import in_memory
-from hush.releases.tables.reader import BATCH, Part, Reader
+from hush.releases.tables.reader import BATCH, ArrowReader, Part, Reader
 
 Found = TypeVar("Found")
 Work = Callable[[int, Iterator[Any]], Found]
 """What is done with a part: its number and its Arrow tables become one small value."""
 
 
-class ArrowEngine(Reader):
+class ArrowEngine(ArrowReader):
     """Records in Arrow batches, without an order that could be relied on."""
 
     again = False
-    schema: Any
-    """The Arrow schema of what is read."""
 
     @abstractmethod
     def pieces(self, names: tuple[str, ...]) -> Iterator[Any]:
@@ -40,15 +38,6 @@ class ArrowEngine(Reader):
     def parts(self, names: tuple[str, ...], work: Work[Found]) -> list[Found]:
         """What work makes of each part; here all records are one."""
         return [work(0, self.pieces(names))]
-
-    def kind(self, name: str) -> str:
-        return of_type(self.schema.field(name).type).kind
-
-    def dtype(self, name: str) -> np.dtype:
-        return of_type(self.schema.field(name).type).dtype
-
-    def whole(self, name: str) -> bool:
-        return of_type(self.schema.field(name).type).whole
 
     def rows(self) -> int | None:
         return None
