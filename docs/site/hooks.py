@@ -28,7 +28,7 @@ SECTIONS: tuple[tuple[str, tuple[str, ...]], ...] = (
     ("By role", ("roles/*.md", "statistics-office.md", "databases.md")),
     (
         "Guides",
-        ("overview.md", "guide.md", "releases.md", "*learning*.md", "*training*.md", "linear-models.md", "*.md"),
+        ("first-hour.md", "overview.md", "guide.md", "releases.md", "*learning*.md", "*training*.md", "linear-models.md", "*.md"),
     ),
     ("Theory", ("theory/README.md", "theory/*.md")),
     ("Figures", ("figures.md", "figures/*.md")),
