@@ -47,7 +47,7 @@ def add(parser: ArgumentParser) -> None:
     parser.add_argument("--epsilon", type=float, required=True, help="what the release may give away in the end")
     parser.add_argument("--delta", type=float, default=0.0, help="0 (the default): pure, with Laplace noise")
     parser.add_argument("--bounds", nargs="+", action="append", metavar="LOW HIGH", help="where numbers are clamped to")
-    parser.add_argument("--sample", type=number_or_fraction, metavar="RATE", help="run on a secret Poisson sample of this rate")
+    parser.add_argument("--sample", type=number_or_fraction, metavar="RATE", help="run on a secret Poisson sample")
     parser.add_argument("--p", type=float, help="which quantile, 0 to 1")
     parser.add_argument("--size", type=float, help="public number of records, for a mean")
     parser.add_argument("--categories", nargs="+", help="the categories of a histogram")
