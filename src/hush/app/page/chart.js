@@ -12,9 +12,9 @@ const DARK = {
   lines: ["#6cbcea", "#f2994a", "#3fc79a", "#e58abf", "#d3cf5a", "#aca3f5", "#c3cad0"],
 };
 const FONT = "system-ui, -apple-system, 'Segoe UI', Roboto, Helvetica, Arial, sans-serif";
-// More lines than colours: the next round of them is dashed, so that no two lines look the same.
-const ROUNDS = ["solid", "dashed"];
-const DASHES = { solid: [1, 0], heavy: [1, 0], dashed: [7, 4], dotted: [2, 3] };
+// More lines than colours: the next round of them is broken otherwise, so that no two lines look the same.
+const ROUNDS = ["solid", "mixed"];
+const DASHES = { solid: [1, 0], mixed: [9, 3, 2, 3], heavy: [1, 0], dashed: [7, 4], dotted: [2, 3] };
 const LABEL = "datum.value >= 0.001 && datum.value < 10000 ? format(datum.value, '~r') : replace(format(datum.value, '~e'), '+', '')";
 const NARROW = 480;
 
@@ -95,7 +95,7 @@ function specification(chart, palette, width, height, inside = false) {
       encoding: { x, y, y2: { field: "other" }, color: styles.color },
     });
   }
-  layer.push({ data: { values: lined }, mark: { type: "line", clip: true, strokeWidth: 2.4, strokeJoin: "round", interpolate: chart.steps ? "step-after" : "linear" }, encoding: { x, y, ...styles, ...weights(chart) } });
+  layer.push(...lineLayers(chart, lined, { x, y, ...styles }));
   if (chart.lines.some((line) => line.stroke === "dots") || lined.length <= 40) {
     const shown = lined.length <= 40 ? chart.points : chart.points.filter((point) => dots.has(point.label));
     layer.push({ data: { values: shown }, mark: { type: "point", filled: true, size: 46, opacity: 1 }, encoding: { x, y, color: styles.color } });
@@ -103,10 +103,13 @@ function specification(chart, palette, width, height, inside = false) {
   return { width, height, autosize: { type: "fit", contains: "padding" }, layer, config: configuration(palette) };
 }
 
-// Lines that the others are compared with are drawn wide, where a chart has some.
-const weights = (chart) => (chart.lines.some((line) => line.stroke === "heavy") ? {
-  strokeWidth: { field: "label", type: "ordinal", sort: null, legend: null, scale: { type: "ordinal", domain: chart.lines.map((line) => line.label), range: chart.lines.map((line) => (line.stroke === "heavy" ? 3.6 : 1.5)) } },
-} : {});
+// Lines that the others are compared with, where a chart has some, are wide and lie below those that may coincide.
+function lineLayers(chart, lined, encoding) {
+  const wide = new Set(chart.lines.filter((line) => line.stroke === "heavy").map((line) => line.label));
+  const [below, above] = [lined.filter((point) => wide.has(point.label)), lined.filter((point) => !wide.has(point.label))];
+  return [[below, 5], [above, wide.size ? 1.8 : 2.4]].filter(([points]) => points.length).map(([values, strokeWidth]) => (
+    { data: { values }, mark: { type: "line", clip: true, strokeWidth, strokeJoin: "round", interpolate: chart.steps ? "step-after" : "linear" }, encoding }));
+}
 
 function configuration(palette) {
   return {
@@ -163,7 +166,7 @@ function legend(chart) {
     sample.setAttribute("aria-hidden", "true");
     const mark = document.createElementNS("http://www.w3.org/2000/svg", line.stroke === "dots" ? "circle" : "line");
     const place0 = line.stroke === "dots" ? { cx: 15, cy: 4, r: 3.5, fill: colour } : {
-      x1: 0, x2: 30, y1: 4, y2: 4, stroke: colour, "stroke-width": line.stroke === "heavy" ? 4 : 2.4, "stroke-dasharray": dash[1] ? dash.join(" ") : "none",
+      x1: 0, x2: 30, y1: 4, y2: 4, stroke: colour, "stroke-width": line.stroke === "heavy" ? 5 : 2.4, "stroke-dasharray": dash[1] ? dash.join(" ") : "none",
     };
     for (const [key, value] of Object.entries(place0)) mark.setAttribute(key, value);
     sample.append(mark);
