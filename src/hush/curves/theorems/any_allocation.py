@@ -23,7 +23,7 @@ from hush.curves.pairs.finite import BLUR, LARGEST_BLUR, FinitePair
 from hush.curves.pairs.pair import Pair
 from hush.errors import NotCovered
 from hush.numerics.rounding import UNIT
-from hush.numerics.work import remembered, room
+from hush.numerics.work import QUESTION, kept, remembered, room
 
 MOST_ATOMS = 200_000
 """Different means of a few values that are listed exactly."""
@@ -47,6 +47,8 @@ POINTS = 3000
 """Places of the tables that are composed."""
 OUT_OF_SIGHT = 1e-18
 """Tables end where delta is below this."""
+TABLE = 0.7 * QUESTION
+"""Work that such a table may take, the sum of all steps with it: the same for all questions."""
 
 
 @dataclass(frozen=True)
@@ -111,7 +113,7 @@ def bounded_means(base: Pair, steps: int) -> tuple[FinitePair, FinitePair]:
     return _on_lattice(base, steps) if found is None else found
 
 
-@remembered(16)
+@kept(16, TABLE)
 def tabled_means(base: Pair, steps: int) -> tuple[FinitePair, FinitePair]:
     """The same on a lattice of losses, short enough to be composed."""
     below, above = bounded_means(base, steps)
