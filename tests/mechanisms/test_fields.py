@@ -10,11 +10,11 @@ from typing import Any
 import pytest
 
 import hush
-from hush.mechanisms.fields import above, between, check_fields, instance, truth, whole
+from hush.mechanisms.fields import Checked, above, between, instance, truth, whole
 
 
 @dataclass(frozen=True)
-class Ruled:
+class Ruled(Checked):
     """A field for each rule."""
 
     share: float = field(default=0.5, metadata=between(1e-6, 1e12))
@@ -22,9 +22,6 @@ class Ruled:
     times: int = field(default=3, metadata=whole(1, 10))
     sure: bool = field(default=False, metadata=truth())
     step: hush.Mechanism = field(default=hush.Gaussian(1.0), metadata=instance(hush.Mechanism, "a mechanism"))
-
-    def __post_init__(self) -> None:
-        check_fields(self)
 
 
 @pytest.mark.parametrize(

@@ -1,7 +1,7 @@
 """Rules for the fields of mechanisms and schemes, checked once, when a value is made.
 
 A rule is metadata of a dataclass field: `scale: float = field(metadata=between(0.002, 1e9))`. Leaves, wrappers and
-schemes check theirs in `__post_init__`; a class that has one of its own begins it with `super().__post_init__()`.
+schemes are `Checked`: a class with a `__post_init__` of its own begins it with `super().__post_init__()`.
 """
 
 from __future__ import annotations
@@ -81,12 +81,16 @@ def instance(kind: type, words: str) -> Rule:
     return {"check": check}
 
 
-def check_fields(made: Any) -> None:
-    """Check every field of a dataclass that has a rule, and keep what the rule makes of it: 1 for a float is 1.0."""
-    for field in fields(made):
-        if "check" in field.metadata:
-            value = field.metadata["check"](type(made).__name__, field.name, getattr(made, field.name))
-            object.__setattr__(made, field.name, value)
+class Checked:
+    """The base of dataclasses whose fields have rules."""
+
+    def __post_init__(self) -> None:
+        """Check every field that has a rule, and keep what the rule makes of it: 1 for a float is 1.0."""
+        made: Any = self
+        for field in fields(made):
+            if "check" in field.metadata:
+                value = field.metadata["check"](type(self).__name__, field.name, getattr(self, field.name))
+                object.__setattr__(self, field.name, value)
 
 
 def _short(bound: float) -> str:

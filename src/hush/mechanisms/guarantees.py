@@ -62,7 +62,6 @@ class Guarantees(ABC):
         Bound(epsilon=4.377178..., delta=1e-05)
         """
         delta = number("epsilon", "0 <= delta <= 1", 0.0, 1.0, delta=delta)
-        tolerance = _tolerance(tolerance)
         if delta == 1:  # which every mechanism meets
             return Bound(0.0, 0.0, "epsilon", delta=delta, relation=self.relation, route="pair")
         low, high, route = 0.0, 0.0, "pair"
@@ -71,7 +70,8 @@ class Guarantees(ABC):
                 ask = partial(evidence.epsilon, delta, floor=low)
                 a, b, found = _narrowed(tolerance, ask, relative=True)
             a, b = known((a, b))
-            low, high, route = max(low, a), max(high, b), _together(route, found)
+            low, high = max(low, a), max(high, b)
+            route = route if found == "pair" else found  # Rényi as soon as one direction has a Rényi bound only
         if route == "pair" and low == 0 and high > 0:
             route = "pair, upper bound only"
         return Bound(low, high, "epsilon", delta=delta, relation=self.relation, route=route)
@@ -134,14 +134,14 @@ class Guarantees(ABC):
 
     def _log_delta(self, epsilon: float, tolerance: float, *, attacks: bool = True) -> tuple[float, float, str]:
         low, high, route = -math.inf, -math.inf, "pair"
-        tolerance = _tolerance(tolerance)
         for share, evidence in self._different():
             if low > -math.inf and evidence.surely_below(epsilon, low):
                 continue  # the larger delta counts
             with part(share):
                 a, b, found = _narrowed(tolerance, lambda t, e=evidence: e.log_delta(epsilon, t, attacks=attacks))
             a, b = known((a, b))
-            low, high, route = max(low, a), max(high, b), _together(route, found)
+            low, high = max(low, a), max(high, b)
+            route = route if found == "pair" else found  # Rényi as soon as one direction has a Rényi bound only
         return low, high, route
 
     @asked
@@ -223,15 +223,6 @@ def _shared(directions: list[tuple[str, Evidence]]) -> list[tuple[float, str, Ev
     return [(share, name, evidence) for share, (name, evidence) in zip(shares, directions, strict=True)]
 
 
-def _together(route: str, found: str) -> str:
-    """The route of the whole answer: Rényi as soon as one direction has a Rényi bound only."""
-    return route if found == "pair" else found
-
-
-def _tolerance(tolerance: float) -> float:
-    return number("A question", "1e-12 <= tolerance <= 0.1", 1e-12, 0.1, tolerance=tolerance)
-
-
 def _narrowed(
     tolerance: float, ask: Callable[[float], tuple[float, float, str]], *, relative: bool = False
 ) -> tuple[float, float, str]:
@@ -239,6 +230,7 @@ def _narrowed(
 
     They are the same few for all questions, and what one gives is kept: so a finer tolerance never widens an answer.
     """
+    tolerance = number("A question", "1e-12 <= tolerance <= 0.1", 1e-12, 0.1, tolerance=tolerance)
     low, high, route = ask(TOLERANCES[0])
     for coarser, finer in pairwise(TOLERANCES):
         if tolerance >= coarser or low == high or high - low <= tolerance * (high if relative else 1.0):

@@ -10,7 +10,7 @@ from hush.curves.relation import Relation, checked_relation
 from hush.curves.renyi.curve import RenyiCurve
 from hush.curves.renyi.sampling import poisson_mirrored
 from hush.errors import NotCovered
-from hush.mechanisms.fields import check_fields
+from hush.mechanisms.fields import Checked
 from hush.mechanisms.mechanism import Mechanism, against_nothing, replaced_on_a_sample
 from hush.mechanisms.neighbours import REMOVED, Neighbours
 from hush.mechanisms.traits import Special, Step
@@ -21,7 +21,7 @@ WHOLE_ORDERS = 100_000
 """Reach of a curve that is cheap at all whole orders."""
 
 
-class Leaf(Mechanism):
+class Leaf(Checked, Mechanism):
     """A mechanism that stands for itself: it knows its pair at whole numbers of changed records.
 
     To write one, make a frozen dataclass with a `relation` among its fields. It must give `at` and `__str__`, and it
@@ -64,7 +64,7 @@ class Leaf(Mechanism):
     """Whether `mixture` is attained; else it is an upper bound."""
 
     def __post_init__(self) -> None:
-        check_fields(self)
+        super().__post_init__()
         checked_relation(type(self).__name__, self.relation)
 
     @abstractmethod

@@ -14,7 +14,7 @@ from hush.arrays import Array
 from hush.curves.pairs.pair import Pair
 from hush.curves.renyi.curve import RenyiCurve
 from hush.errors import InvalidParameter
-from hush.mechanisms.fields import between, check_fields
+from hush.mechanisms.fields import Checked, between
 from hush.numerics.minimum import minimum
 from hush.numerics.roots import decreasing_root
 from hush.randomness.ratio_law import draw_by_ratios
@@ -31,11 +31,8 @@ GUARD = 40
 """Digits beyond those asked for, so that rounding and what cancels (at most 1/NEAR_ZERO) stay below them."""
 
 
-class Runs(ABC):
+class Runs(Checked, ABC):
     """The law of a secret number of runs K, drawn anew for each search and without regard to the data."""
-
-    def __post_init__(self) -> None:
-        check_fields(self)
 
     mean: float
     """The expected number of runs, rounded up."""

@@ -12,7 +12,7 @@ import numpy as np
 from hush.arrays import Array, columns
 from hush.curves.relation import Relation
 from hush.errors import InvalidParameter
-from hush.mechanisms.fields import check_fields
+from hush.mechanisms.fields import Checked
 from hush.randomness.source import Source
 
 if TYPE_CHECKING:
@@ -22,7 +22,7 @@ FEW_RECORDS = 10
 """What a simulation draws from, where any number of records will do."""
 
 
-class Scheme(ABC):
+class Scheme(Checked, ABC):
     """A way to draw a random sample, or the batches of an epoch.
 
     To write one, make a frozen dataclass that gives `applied`, `draw` and `__str__`. If one draw is one sample for one
@@ -52,9 +52,6 @@ class Scheme(ABC):
     """How many records it is accounted for; None where any number will do."""
     steps: int = 1
     """Steps that one draw makes: 1, or those of an epoch."""
-
-    def __post_init__(self) -> None:
-        check_fields(self)
 
     @abstractmethod
     def applied(self, mechanism: Mechanism) -> Mechanism:

@@ -6,12 +6,12 @@ from dataclasses import dataclass, field
 from typing import ClassVar
 
 from hush.curves.relation import Relation
-from hush.mechanisms.fields import check_fields
+from hush.mechanisms.fields import Checked
 from hush.mechanisms.mechanism import Mechanism, require_child
 
 
 @dataclass(frozen=True)
-class Wrapper(Mechanism):
+class Wrapper(Checked, Mechanism):
     """A mechanism around one other, whose neighbouring relation it has."""
 
     inner: Mechanism
@@ -20,7 +20,7 @@ class Wrapper(Mechanism):
     """What makes it, for messages."""
 
     def __post_init__(self) -> None:
-        check_fields(self)
+        super().__post_init__()
         object.__setattr__(self, "relation", require_child(self.verb, self.inner).relation)
 
     @property

@@ -16,7 +16,7 @@ from contextlib import contextmanager
 from contextvars import ContextVar
 from dataclasses import dataclass, field
 from functools import wraps
-from typing import Any, ParamSpec, TypeVar
+from typing import Any, TypeVar
 
 import numpy as np
 
@@ -34,7 +34,6 @@ LARGEST = 1 << 22
 UNLIMITED = 1e15
 """Where no question is open nothing is refused, but counted."""
 
-P = ParamSpec("P")
 T = TypeVar("T")
 
 
@@ -122,15 +121,8 @@ def question() -> Iterator[None]:
             raise NotCovered("the numbers that this needs are beyond floats") from None
 
 
-def asked(function: Callable[P, T]) -> Callable[P, T]:
-    """A function that is a question."""
-
-    @wraps(function)
-    def inside(*args: P.args, **kwargs: P.kwargs) -> T:
-        with question():
-            return function(*args, **kwargs)
-
-    return inside
+asked = question()
+"""The same as a decorator: of a function that is a question."""
 
 
 def attempt(way: Callable[[], T], otherwise: T) -> T:

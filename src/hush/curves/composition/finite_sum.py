@@ -7,7 +7,7 @@ from collections.abc import Callable
 from dataclasses import dataclass
 from functools import cached_property
 
-from hush.curves.composition.known_ends import below_the_mean, concentrated_log_delta, negligible, top_atom
+from hush.curves.composition.known_ends import SUM_ROUNDING, below_the_mean, concentrated_log_delta, negligible
 from hush.curves.composition.routes import (
     FULL,
     MANY_ATOMS,
@@ -144,7 +144,8 @@ class FiniteSum:
         def enough(low: float, high: float) -> bool:
             return high - low <= tolerance * high < math.inf
 
-        low = self._least_epsilon(log_delta)
+        place, log_mass = self._top_atom
+        low = max(place + math.log(-math.expm1(log_delta - log_mass)), 0.0) if log_delta < log_mass else 0.0
         if enough(low, top):
             return agreed_epsilon(low, top)
         low, high = self._asked_in_turn(
@@ -165,11 +166,6 @@ class FiniteSum:
     def guess(self, log_delta: float) -> float | None:
         """About epsilon at this delta, with no bound; infinity where it takes too much work, None for other losses."""
         return attempt(lambda: LevelsRoute(self.laws).guess(log_delta), math.inf)
-
-    def _least_epsilon(self, log_delta: float) -> float:
-        """Where the atom of the largest loss alone has this delta."""
-        place, log_mass = self._top_atom
-        return max(place + math.log(-math.expm1(log_delta - log_mass)), 0.0) if log_delta < log_mass else 0.0
 
     def _asked_in_turn(
         self,
@@ -192,7 +188,13 @@ class FiniteSum:
 
     @cached_property
     def _top_atom(self) -> tuple[float, float]:
-        return top_atom(self.laws)
+        """The largest loss, rounded down, and a lower bound on the log of its P-mass; -infinity where it is no atom."""
+        if any(law.pieces or not law.masses.any() for law, _ in self.laws):
+            return -math.inf, -math.inf
+        tops = [(float(law.losses.max()), law.masses[law.losses == law.losses.max()].sum(), n) for law, n in self.laws]
+        place = sum(n * loss for loss, _, n in tops)
+        log_mass = sum(n * math.log(mass) for _, mass, n in tops if mass > 0)
+        return place - SUM_ROUNDING * abs(place), log_mass - SUM_ROUNDING * abs(log_mass)
 
     @cached_property
     def _slope(self) -> float:

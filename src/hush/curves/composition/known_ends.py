@@ -30,16 +30,6 @@ EXPONENT_ROUNDING = 1e-9
 """Relative room for the few roundings of a closed form: far more than they take, far less than matters."""
 
 
-def top_atom(laws: Laws) -> tuple[float, float]:
-    """The largest loss, rounded down, and a lower bound on the log of its P-mass; -infinity where it is no atom."""
-    if any(law.pieces or not law.masses.any() for law, _ in laws):
-        return -math.inf, -math.inf
-    tops = [(float(law.losses.max()), law.masses[law.losses == law.losses.max()].sum(), n) for law, n in laws]
-    place = sum(n * loss for loss, _, n in tops)
-    log_mass = sum(n * math.log(mass) for _, mass, n in tops if mass > 0)
-    return place - SUM_ROUNDING * abs(place), log_mass - SUM_ROUNDING * abs(log_mass)
-
-
 def below_the_mean(laws: Laws, epsilon: float) -> float:
     """A lower bound on log delta far below the mean loss: 1 - delta <= E e^{-b(L - eps)} for every b in (0, 1]."""
     low = -math.inf

@@ -80,7 +80,12 @@ class NormalPair(Pair):
         return None
 
     def mix(self, rate: float) -> NormalPair:
-        return NormalPair(_blend(self.above, rate, self.below, 1.0 - rate), self.below, self.spacing)
+        weights: dict[float, float] = {}
+        for mixture, factor in ((self.above, rate), (self.below, 1.0 - rate)):
+            for shift, weight in mixture:
+                weights[shift] = weights.get(shift, 0.0) + factor * weight
+        mixed = tuple(sorted((a, w) for a, w in weights.items() if w > 0))
+        return NormalPair(mixed, self.below, self.spacing)
 
     def mix_both(self, rate: float) -> Pair:
         distance = self.distance
@@ -115,17 +120,9 @@ class NormalPair(Pair):
         if len(places) != 2 or self.spacing:
             return None
         low, high = places
-
-        def weight(mixture: Mixture, place: float) -> float:
-            return sum(w for a, w in mixture if a == place)
-
-        share = Share(
-            weight(self.above, high),
-            weight(self.below, high),
-            weight(self.above, low),
-            weight(self.below, low),
-        )
-        return NormalPair.shifted(high - low), share
+        both = (self.above, self.below)
+        shares = [sum(w for a, w in mixture if a == place) for place in (high, low) for mixture in both]
+        return NormalPair.shifted(high - low), Share(*shares)
 
     def curve(self) -> RenyiCurve:
         """For two normals a line; mixtures are at most as far apart as their farthest components."""
@@ -344,11 +341,3 @@ class FoldedNormals(Pair):
 
     def swap(self) -> Pair:
         return self
-
-
-def _blend(first: Mixture, rate: float, second: Mixture, rest: float) -> Mixture:
-    weights: dict[float, float] = {}
-    for mixture, factor in ((first, rate), (second, rest)):
-        for shift, weight in mixture:
-            weights[shift] = weights.get(shift, 0.0) + factor * weight
-    return tuple(sorted((a, w) for a, w in weights.items() if w > 0))

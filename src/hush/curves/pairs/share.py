@@ -71,7 +71,7 @@ class Share:
             if bottom > 0:
                 return -math.inf, -math.inf if top < bottom or math.log(top / bottom) < epsilon else 0.0
         growth = math.expm1(min(epsilon, LARGEST_EXPONENT))
-        lead = self._lead(epsilon)
+        lead = self._excess - self.below * growth if self.below else self.above
         blur = 4 * UNIT * (self._excess + self.below * abs(growth)) if self.below else 0.0
         if lead + blur > 0 and self.above > self.below:
             ends = [
@@ -100,11 +100,6 @@ class Share:
         low, high = base.log_delta(inner, tolerance)
         slack = 8 * UNIT * (1 + abs(math.log(lead)))
         return math.log(lead) + low - slack, min(math.log(lead) + high + slack, 0.0)
-
-    def _lead(self, epsilon: float) -> float:
-        if self.below == 0:
-            return self.above
-        return self._excess - self.below * math.expm1(min(epsilon, LARGEST_EXPONENT))
 
     @property
     def _excess(self) -> float:

@@ -11,14 +11,14 @@ from hush.curves.theorems.one_of_two import OneOfTwo
 from hush.errors import InvalidParameter, NotCovered
 from hush.mechanisms.as_a_whole import AsAWhole
 from hush.mechanisms.evidence import Evidence
-from hush.mechanisms.fields import above, check_fields
+from hush.mechanisms.fields import Checked, above
 from hush.mechanisms.mechanism import Mechanism, require_any_number, require_child, same_relation
 from hush.mechanisms.neighbours import Neighbours
 from hush.mechanisms.traits import Step
 
 
 @dataclass(frozen=True)
-class Either(AsAWhole):
+class Either(Checked, AsAWhole):
     """Each record is used by `first` with probability `chance`, else by `second`, which may depend on first's output.
 
     To tune on a part of the data and to train on the rest is `Either(search, training, chance=0.1)`.
@@ -36,7 +36,7 @@ class Either(AsAWhole):
     relation: Relation = field(init=False, default=Relation.ADD_REMOVE)
 
     def __post_init__(self) -> None:
-        check_fields(self)
+        super().__post_init__()
         parts = [require_child("Either", part) for part in self.children]
         if same_relation("Either", parts) is not Relation.ADD_REMOVE:
             raise NotCovered(

@@ -73,7 +73,13 @@ class ContourLine:
         self.step = 2 * math.pi / self.period
         goal = SHARE * tolerance * math.exp(max(min(route.log_ratio, 0.0), LEAST_RATIO))
         self._accuracy = math.log(30 * sum(n for _, n in parts) / goal)
-        self._assemble(self._blocks(goal))
+        blocks = self._blocks(goal)
+        self.y = np.concatenate([b.y for b in blocks])
+        self.s = self.route.c + 1j * self.y
+        weight = np.full(len(self.y), self.step / math.pi)
+        weight[0] /= 2
+        self.phi = weight * np.concatenate([b.phi for b in blocks])
+        self.slack = weight * np.concatenate([b.slack for b in blocks])
 
     def _blocks(self, goal: float) -> list[Block]:
         """Nodes in growing blocks until the rest is certified to be below the goal."""
@@ -96,7 +102,7 @@ class ContourLine:
                     self.exhausted = True
                     return blocks
             work += (last - first) * cost
-            tilts = self._tilts(top)
+            tilts = [(law.tilt(self.route.c, reach=top, accuracy=self._accuracy), n) for law, n in self.parts]
             if first == 0:
                 self._centre(tilts)
             blocks.append(self._block(np.arange(first, last) * self.step, tilts))
@@ -141,9 +147,6 @@ class ContourLine:
             return size / math.pi * tail_bound(envelopes, y, goal / size, stop=math.pi / h)
         return tail_bound(envelopes, y, goal) / math.pi
 
-    def _tilts(self, reach: float) -> list[tuple[Tilted, int]]:
-        return [(law.tilt(self.route.c, reach=reach, accuracy=self._accuracy), n) for law, n in self.parts]
-
     def _centre(self, tilts: list[tuple[Tilted, int]]) -> None:
         """K(c), its slope, and K at the order to the right."""
         self.value = math.fsum(n * t.log_moment for t, n in tilts)
@@ -175,18 +178,10 @@ class ContourLine:
         slack = np.where(drift < LOST, slack, np.abs(phi) + np.exp(np.minimum(np.real(log_phi) + drift, 0.0)))
         return Block(y, phi, slack + 4 * UNIT * np.abs(log_phi) * np.abs(phi))
 
-    def _assemble(self, blocks: list[Block]) -> None:
-        self.y = np.concatenate([b.y for b in blocks])
-        self.s = self.route.c + 1j * self.y
-        weight = np.full(len(self.y), self.step / math.pi)
-        weight[0] /= 2
-        self.phi = weight * np.concatenate([b.phi for b in blocks])
-        self.slack = weight * np.concatenate([b.slack for b in blocks])
-
-    def kernels(self, gaps: Array | float) -> tuple[Array, Array, Array]:
+    def kernels(self, epsilons: Array | float) -> tuple[Array, Array, Array]:
         """Transforms of 1 - e^{-v} and of e^{-v} on v > 0, and the sizes of what the first is made of.
 
-        They are those of the half-line, or of the lattice of the losses past epsilon, the first of them a gap away:
+        They are those of the half-line, or of the lattice of the losses past each epsilon, the first a gap away:
 
             e^{-s gap} h (1 - e^{-gap} + e^{-sh - gap} (1 - e^{gap - h})) / ((1 - e^{-sh}) (1 - e^{-(s+1)h})),
 
@@ -194,21 +189,14 @@ class ContourLine:
         """
         if not self.lattice:
             return self._on_the_line
-        s, h = self.s, self.lattice[0]
-        gap = np.asarray(gaps)[..., None]
+        s, (h, offset) = self.s, self.lattice
+        gap = np.asarray(h - np.fmod(np.fmod(epsilons - offset, h) + h, h))[..., None]
         step, mass, discount = self._ladder
         first, near = np.exp(-s * gap), np.exp(-gap)
         here, beyond = -np.expm1(-gap), -near * np.expm1(gap - h)
         size = np.abs(first * mass * discount) / h
         made = size * (here + np.abs(step) * beyond)
         return first * mass * discount / h * (here + step * beyond), first * near * discount, made
-
-    def gaps(self, epsilons: Array | float) -> Array | float:
-        """From each epsilon to the next point of the lattice."""
-        if not self.lattice:
-            return 0.0
-        h, offset = self.lattice
-        return h - np.fmod(np.fmod(epsilons - offset, h) + h, h)
 
     @cached_property
     def _on_the_line(self) -> tuple[Array, Array, Array]:
@@ -225,7 +213,7 @@ class ContourLine:
         """delta(eps) with its error and its slope, on a log-scale of their own."""
         c, right, period = self.route.c, self.route.right, self.period
         log_scale = self.value - c * epsilon
-        kernel, discount, made = self.kernels(self.gaps(epsilon))
+        kernel, discount, made = self.kernels(epsilon)
         spend(20 * len(self.y))
         turned = self.phi * np.exp(1j * self.y * (self.mean - epsilon))
         terms = turned * kernel

@@ -96,7 +96,7 @@ def _sums(line: ContourLine, epsilons: Array) -> tuple[Array, Array, Array, Arra
     """The sum over the nodes, its slope, the sum of their sizes, and of their own errors, at each epsilon."""
     spend((20 if line.lattice else 8) * len(line.y) * len(epsilons))
     turn = np.exp(1j * np.multiply.outer(line.mean - epsilons, line.y))
-    kernel, discount, made = line.kernels(line.gaps(epsilons))
+    kernel, discount, made = line.kernels(epsilons)
     slack, size = np.abs(kernel) @ line.slack, made @ np.abs(line.phi)
     if kernel.ndim == 1:
         value, slope = turn @ (line.phi * kernel), turn @ (line.phi * discount)

@@ -93,21 +93,17 @@ def _between(envelopes: Envelopes, start: float, stop: float, goal: float, flat:
     """The same integral over [start, stop], by 1 - |phi(y)|^2 >= (1 - |phi(ny)|^2)/n^2 with ny in [stop, 2 stop]."""
     y = start * (stop / start) ** _SHARES
     y[-1] = stop
+    lengths = np.diff(y) if flat else -np.diff(1 / y)  # integrals of 1, or of 1/y^2
     total = math.inf
     for count in (4, 16):
         log_bound = np.zeros(len(y))
         for envelope, n in envelopes:
             gap = 1 - float(envelope.ceiling(stop, 2 * stop, count).max()) ** 2
             log_bound += n / 2 * np.log1p(-np.minimum(gap / (stop / y + 1) ** 2, ALMOST_ONE))
-        total = float(np.exp(log_bound[:-1]) @ _lengths(y, flat))
+        total = float(np.exp(log_bound[:-1]) @ lengths)
         if total <= goal:
             break
     return total
 
 
 _SHARES = np.linspace(0, 1, 60)
-
-
-def _lengths(edges: Array, flat: bool) -> Array:
-    """Integral of 1, or of 1/y^2, between neighbouring edges."""
-    return np.diff(edges) if flat else -np.diff(1 / edges)

@@ -6,7 +6,7 @@ The terms C3a to C3c of docs/theory/error-budget.md rest on these.
 from __future__ import annotations
 
 import math
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from functools import cached_property
 
 import numpy as np
@@ -79,6 +79,7 @@ class Envelope:
     lost: float
     """Mass outside of all cells, and rounding."""
     jumps: float
+    _ceilings: dict[tuple[float, float, int], Array] = field(default_factory=dict, init=False, repr=False)
 
     @cached_property
     def wrong(self) -> float:
@@ -96,10 +97,6 @@ class Envelope:
         if (low, high, count) not in self._ceilings:
             self._ceilings[low, high, count] = self._ceiling(low, high, count)
         return self._ceilings[low, high, count]
-
-    @cached_property
-    def _ceilings(self) -> dict[tuple[float, float, int], Array]:
-        return {}
 
     def _ceiling(self, low: float, high: float, count: int) -> Array:
         room(count * len(self.loss), 2)
@@ -146,17 +143,13 @@ class Envelope:
 
     @cached_property
     def _offset(self) -> Array:
-        return self.loss - self.median
+        """From the weighted median loss."""
+        order = np.argsort(self.loss)
+        return self.loss - self.loss[order][np.searchsorted(np.cumsum(self.weight[order]), 0.5)]
 
     @cached_property
     def _distance(self) -> Array:
         return np.abs(self._offset)
-
-    @cached_property
-    def median(self) -> float:
-        """Weighted median loss."""
-        order = np.argsort(self.loss)
-        return float(self.loss[order][np.searchsorted(np.cumsum(self.weight[order]), 0.5)])
 
     @cached_property
     def deviation(self) -> float:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import math
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 from functools import cached_property
 
 import numpy as np
@@ -74,6 +74,8 @@ class Normals:
     """For the discrete Gaussian: only multiples of this are taken (shifts among them), mass in proportion."""
     end: float = math.inf
     """Only x up to here are taken: what is left out is known to matter little."""
+    _supported: dict[float, Support] = field(default_factory=dict, init=False, repr=False, compare=False)
+    _scanned: dict[float, Support] = field(default_factory=dict, init=False, repr=False, compare=False)
 
     def without_tail(self, log_mass: float) -> tuple[Normals, float]:
         """Without the x above an end that have this P-mass, where the loss increases with x."""
@@ -226,32 +228,31 @@ class Normals:
             lost=math.log(nodes.error) + float(nodes.log_weight.max()),  # what was dropped is all of its error
         )
 
-    @property
-    def _unit(self) -> float:
-        """The step at which a point stands for e^_log_unit(1.0)."""
-        return self.spacing or 1.0
-
     def _log_unit(self, step: float) -> float:
         """log of the mass that a point of density exp(-x^2/2) stands for."""
         return _log_unit_mass(self.spacing) if self.spacing else math.log(step / math.sqrt(2 * math.pi))
 
     def sweep(self, tilts: Array, accuracy: float) -> tuple[Array, Array]:
         """Losses and log-weights that serve all the tilts at once, to a few digits: for searches, not for bounds."""
-        step = self.spacing or self._step(float(tilts.max()), 0.0, accuracy)
-        low, high = self._reach(float(tilts.max()))
+        tilt = float(tilts.max())
+        step = self.spacing or self._step(tilt, 0.0, accuracy)
+        # no density tilted by this much or less has any mass to speak of beyond
+        centres = [(1 + c) * a - c * b for a, _ in self.above for b, _ in self.below for c in (0.0, tilt)]
+        low, high = min(*centres, self.end) - FAR, min(max(centres) + FAR, self.end)
         if high - low > UNSCANNED * step:
-            ends = [*self._intervals(float(tilts.max()))[0], *self._plain]
+            ends = [*self._intervals(tilt)[0], *self._plain]
             low, high = min(a for a, _ in ends), max(b for _, b in ends)
         regions = [(low, high)]
         if high - low > FEW_POINTS * step:
-            regions = _merged([*self._plain, *(r for tilt in tilts.tolist() for r in self._intervals(tilt)[0])])
+            regions = _merged([*self._plain, *(r for each in tilts.tolist() for r in self._intervals(each)[0])])
             most = MOST_POINTS / max(1.0, self._terms / 8)
             fewer = max(1.0, sum(b - a for a, b in regions) / step / most)
             step *= math.ceil(fewer) if self.spacing else fewer
         x = self._lattice(regions, step)
         spend(4 * len(x) * self._terms)
         log_above, log_below = log_mixture(self.above, x), log_mixture(self.below, x)
-        return log_above - log_below, log_above - 0.5 * x * x + self._log_unit(1.0) + math.log(step / self._unit)
+        log_weight = log_above - 0.5 * x * x + self._log_unit(1.0) + math.log(step / (self.spacing or 1.0))
+        return log_above - log_below, log_weight
 
     def cost(self, tilt: float, reach: float, accuracy: float) -> float:
         step = self.spacing or self._step(tilt, reach, accuracy)
@@ -298,37 +299,22 @@ class Normals:
         """Intervals that hold P itself, but for e^-72 of it."""
         return _merged([(min(a, self.end) - FAR, min(a + FAR, self.end)) for a, _ in self.above])
 
-    @cached_property
-    def _supported(self) -> dict[float, Support]:
-        return {}
-
-    @cached_property
-    def _scanned(self) -> dict[float, Support]:
-        return {}
-
     def _intervals(self, tilt: float) -> Support:
-        if tilt not in self._scanned:
-            self._scanned[tilt] = self._scan(tilt)
-        return self._scanned[tilt]
-
-    def _reach(self, tilt: float) -> tuple[float, float]:
-        """Ends of the line beyond which no density tilted by this much or less has any mass to speak of."""
-        centres = [(1 + c) * a - c * b for a, _ in self.above for b, _ in self.below for c in (0.0, tilt)]
-        return min(*centres, self.end) - FAR, min(max(centres) + FAR, self.end)
-
-    def _scan(self, tilt: float) -> Support:
-        """Evaluate the tilted density near all places where it can have a mode."""
+        """The same of the tilted density alone, by a look at all places where it can have a mode."""
+        if tilt in self._scanned:
+            return self._scanned[tilt]
         centres = sorted({(1 + tilt) * a - tilt * b for a, _ in self.above for b, _ in self.below})
         low, high = min(centres[0], self.end) - FAR, min(centres[-1] + FAR, self.end)
         reach = NARROW_REACH
-        narrow = [(p, w) for p, w in self._crossings if low - reach * w < p < high + reach * w and w < NARROW]
+        crossed = [*crossings(self.above), *crossings(self.below)]
+        narrow = [(p, w) for p, w in crossed if low - reach * w < p < high + reach * w and w < NARROW]
         if high - low <= WIDE and not narrow:
             x = np.minimum(np.arange(low, high + SPACING, SPACING), self.end)
         else:
             scan = [np.arange(low, high + SPACING, SPACING)] if high - low <= WIDE else []
             if not scan:
                 scan.extend(c + _NEAR for c in centres)
-                scan.extend(p + _NEAR for p, _ in self._crossings if low < p < high)
+                scan.extend(p + _NEAR for p, _ in crossed if low < p < high)
                 mode, width = self._mode(tilt, low, high)
                 scan.extend((mode + _NEAR, mode + width * _NEAR))
             scan.extend(p + w * _FINE for p, w in narrow)
@@ -349,6 +335,7 @@ class Normals:
         for start, end in zip(starts, ends, strict=True):
             first, last = max(int(inside[start]) - 1, 0), min(int(inside[end]) + 1, len(x) - 1)
             regions.append((float(x[first]), float(x[last])))
+        self._scanned[tilt] = regions, peak
         return regions, peak
 
     def _mode(self, tilt: float, low: float, high: float) -> tuple[float, float]:
@@ -364,10 +351,6 @@ class Normals:
             low, high = float(x[max(last - 1, 0)]), float(x[last])
         bend = tilt * abs(float(self.loss_slopes(np.array([low]))[1][0]))
         return low, 1 / math.sqrt(1 + bend)
-
-    @cached_property
-    def _crossings(self) -> list[tuple[float, float]]:
-        return [*crossings(self.above), *crossings(self.below)]
 
 
 def _merged(intervals: list[tuple[float, float]]) -> list[tuple[float, float]]:

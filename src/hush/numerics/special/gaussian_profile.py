@@ -55,7 +55,8 @@ def gaussian_log_delta(epsilon: float, shift: float) -> tuple[float, float]:
         value = float(radius * (weights @ slopes))
         slack = value * (TERM_ROUNDING + 4 * input_error * (1 + abs(u)))
     else:
-        slack = 8 * UNIT * (first + second) + (_slope_size(u) + _slope_size(v)) * input_error
+        steepness = sum(abs(2 / math.sqrt(math.pi) - 2 * x * mills) for x, mills in ((u, first), (v, second)))
+        slack = 8 * UNIT * (first + second) + steepness * input_error
     log_scale = -u * u - math.log(2)
     slack += value * (2 * abs(u) * input_error + 4 * UNIT * u * u)
     if value <= slack:
@@ -67,11 +68,6 @@ def gaussian_log_delta(epsilon: float, shift: float) -> tuple[float, float]:
 def _short_rule() -> tuple[Array, Array]:
     """Gauss-Legendre nodes and weights; finding them takes longer than using them."""
     return np.polynomial.legendre.leggauss(NODES)
-
-
-def _slope_size(x: float) -> float:
-    """|d erfcx/dx|."""
-    return abs(2 / math.sqrt(math.pi) - 2 * x * float(special.erfcx(x)))
 
 
 def _mills_slope(x: Array) -> Array:
