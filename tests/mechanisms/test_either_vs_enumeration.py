@@ -3,8 +3,10 @@
 from __future__ import annotations
 
 import math
+from itertools import product
 from random import Random
 
+import mpmath
 import numpy as np
 import pytest
 
@@ -88,3 +90,24 @@ def test_what_is_covered() -> None:
     for chance in (0.0, 1.0, -1.0, math.nan):
         with pytest.raises(InvalidParameter, match="chance"):
             hush.Either(hush.Gaussian(1.0), hush.Gaussian(1.0), chance)
+
+
+@pytest.mark.parametrize("chance", [1e-9, 0.3, 1 - 1e-9])
+@pytest.mark.parametrize("epsilon", [3.0, 1e-8, 1e-17])
+def test_a_small_share_does_not_blow_up_rounding(chance: float, epsilon: float) -> None:
+    """The level that is left for the second release is divided by its chance: with 1e-9 an upper end was 1e-8 too low."""
+    answer = hush.PureDP(epsilon)
+    found = hush.Either(answer, answer, chance)
+    with mpmath.workdps(60):
+        high = 1 / (1 + mpmath.exp(-mpmath.mpf(epsilon)))
+        quiet, share = [1 - high, high], mpmath.mpf(chance)
+        ratios = [high / (1 - high), (1 - high) / high]
+        laws = [
+            (quiet[i] * quiet[j] * (share * ratios[i] + (1 - share) * ratios[j]), quiet[i] * quiet[j])
+            for i, j in product(range(2), repeat=2)
+        ]
+        for part in (0.0, 0.3, 0.9):
+            level = mpmath.exp(mpmath.mpf(part * epsilon))
+            truth = max(mpmath.fsum(max(p - level * q, 0) for p, q in side) for side in (laws, [l[::-1] for l in laws]))
+            bound = found.delta(epsilon=part * epsilon)
+            assert bound.lower <= truth <= bound.upper

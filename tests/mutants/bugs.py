@@ -648,6 +648,12 @@ def means_of_ratios_rounded(patch: Patch) -> None:
     patch.setattr(module, "_more_than_one", lambda counts, losses: counts @ np.exp(losses) - counts.sum(axis=1))
 
 
+def rounding_of_what_is_left(patch: Patch) -> None:
+    """One of two releases, the level that is left for the second taken as exact."""
+    module = import_module("hush.curves.theorems.one_of_two")
+    patch.setattr(module.OneOfTwo, "_off", lambda *_: 0.0)
+
+
 def any_scheme_for_banded_noise(patch: Patch) -> None:
     """Plain Poisson sampling with banded noise, accounted for as if the uses of a record were apart."""
     module = import_module("hush.mechanisms.schemes.spaced.banded_noise")

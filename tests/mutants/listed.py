@@ -72,6 +72,12 @@ MUTANTS = [
         (1e-16, 3),
     ),
     Mutant(
+        "what is left for a release of a small chance, rounded",
+        bugs.rounding_of_what_is_left,
+        "tests.mechanisms.test_either_vs_enumeration:test_a_small_share_does_not_blow_up_rounding",
+        (1e-8, 1 - 1e-9),
+    ),
+    Mutant(
         "rounding of a small difference",
         bugs.rounding_of_small_differences,
         "tests.numerics.test_many_epsilons_vs_one:test_lines_far_from_where_they_were_made",

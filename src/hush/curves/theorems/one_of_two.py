@@ -94,7 +94,10 @@ class OneOfTwo(Pair):
         weights = np.append(first.q_mass, first.at_minus_infinity)
         ratios = np.append(np.exp(first.losses), 0.0)
         level = math.exp(-epsilon if self.mirrored else epsilon)
+        # calls fall in the level that is left and puts rise in it: it is rounded to where the bound is safe
+        safe = (1 if self.mirrored else -1) * (2 * side - 1)
         left = (level - self.chance * ratios) / (1 - self.chance)
+        left = left + safe * self._off(first, second, ratios, level, left)
         positive = left > 0
         above, other_above, below, other_below = second.tails(np.log(np.where(positive, left, 1.0)))
         if self.mirrored:
@@ -105,6 +108,16 @@ class OneOfTwo(Pair):
         total = (1 - self.chance) * float((weights * np.maximum(values + room, 0.0)).sum())
         total = total * math.exp(epsilon) if self.mirrored else total + self.chance * first.at_infinity
         return total * (1 + (2 * side - 1) * ROUNDING)
+
+    def _off(self, first: FinitePair, second: FinitePair, ratios: Array, level: float, left: Array) -> Array:
+        """How far the level that is left may be off: a difference whose rounding is divided by a small chance.
+
+        A few units of its two parts; what the losses of the first release are off; and, as if it were of the level,
+        what those of the second one are off that are near it.
+        """
+        blurred = self.chance * ratios * first.blur * np.append(np.abs(first.losses), 0.0)
+        near = np.abs(left) * second.blur * np.abs(np.log(np.maximum(np.abs(left), 1e-300)))
+        return (8 * UNIT * (level + self.chance * ratios) + blurred) / (1 - self.chance) + 2 * near
 
     def renyi(self, order: float) -> Interval:
         if order == math.inf:
