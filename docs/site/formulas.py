@@ -129,7 +129,7 @@ class _Reader:
 
     def _one(self) -> str:
         word = self._next()
-        if word == "√":
+        if word == "√" and self._ahead():
             return f"<msqrt>{self._bare()}</msqrt>"
         if word in ("(", "["):
             return f"<mrow><mo>{word}</mo>{self._until(CLOSING[word])}<mo>{CLOSING[word]}</mo></mrow>"

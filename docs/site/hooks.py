@@ -22,6 +22,7 @@ DOCS = ROOT / "docs"
 COPIED = ("README.md", "CONTRIBUTING.md", "CHANGELOG.md", "SECURITY.md")
 """Pages that lie beside the folder of the pages, and under which name the site has them."""
 INDENTED = re.compile(r"(?:^    .*\n)+", re.MULTILINE)
+PAGE_LINK = re.compile(r'href="((?!\w+:)[^"#]*)\.(?:md|ipynb)(?=["#])')
 LINK = re.compile(r"(!?\[[^\]]*\]\()([^)\s:]+)(\))")
 
 SECTIONS: tuple[tuple[str, tuple[str, ...]], ...] = (
@@ -73,6 +74,11 @@ def on_page_markdown(markdown: str, page: Any, **_: Any) -> str:
     if page.file.src_uri in ("index.md", *(name.lower() for name in COPIED)) or page.file.src_uri.endswith(".ipynb"):
         return markdown
     return LINK.sub(lambda found: _to_source(found, DOCS / page.file.src_uri), markdown)
+
+
+def on_page_content(html: str, page: Any, **_: Any) -> str:
+    """Links of a notebook to pages: they are set by another reader, which leaves them as they are written."""
+    return PAGE_LINK.sub(r'href="\1.html', html) if page.file.src_uri.endswith(".ipynb") else html
 
 
 def _set(block: re.Match[str]) -> str:

@@ -11,7 +11,7 @@ import re
 from formulas import KEPT, NAMES, mathml, raised
 
 STRONG = re.compile(r"[α-ωΑ-Ω∞√∫∂∇ℝℕ=≤≥≠≈∈∉‖∘⊗⊂∪∩×·±→←↦≪≫^₀-₉₊₋ⱼᵢ²³¹⁰⁴-⁹⁺⁻′̄]|(?<=\w)_|\b[b-zB-HJ-Z]\b(?!['’])")
-"""Signs that no sentence has without a formula: Greek letters, relations, raised and lowered signs, names of one letter."""
+"""What no sentence has without a formula: Greek letters, relations, raised and lowered signs, names of one letter."""
 WORD = re.compile(r"(?<![_^{A-Za-z])[A-Za-z]{2,}(?!\s*[_^])")
 FENCE = re.compile(r"(^```.*?^```$)", re.DOTALL | re.MULTILINE)
 WEAK = re.compile(r"[A-Za-z]|[\d.,]+|[+\-−/|!<>*~:%]+|[\[({][^A-Za-z]*[\])}]")
@@ -24,16 +24,14 @@ SIGNS = str.maketrans({"*": "&#42;", "_": "&#95;", "[": "&#91;", "]": "&#93;", "
 TEXT = re.compile(r">[^<]+<")
 """What stands between two tags."""
 PAIRS = {"(": ")", "[": "]", "{": "}"}
-ARTICLE = re.compile(r"[aAI]\s+(?![=<>≤≥∈+−·])")
+ARTICLE = re.compile(r"\s*(?:[aAI]\s+(?![=<>≤≥∈+−·]))?")
 """A word of one letter that begins a run, but no formula."""
 
 
 def inline(text: str) -> str:
-    """Running text with its formulas set; headings, code, links and what does not close its brackets stay as they are."""
+    """Running text with its formulas set; code, links, headings and what does not close its brackets are not."""
     parts = FENCE.split(text)
-    return "".join(
-        part if place % 2 else "\n".join(map(_line, part.split("\n"))) for place, part in enumerate(parts)
-    )
+    return "".join(part if place % 2 else "\n".join(map(_line, part.split("\n"))) for place, part in enumerate(parts))
 
 
 def _line(line: str) -> str:
@@ -52,7 +50,7 @@ def _words(text: str) -> str:
     for place in range(0, len(chunks), 2):
         word, space = chunks[place], chunks[place + 1] if place + 1 < len(chunks) else ""
         inside = depth(run) > 0
-        if run and word == "|" or not (strong(word) or (word and (run or inside) and weak(word, inside))):
+        if (run and word == "|") or not (strong(word) or (word and (run or inside) and weak(word, inside))):
             if not run and word and weak(word, False) and _leads(chunks, place):
                 run = word + space
                 continue
@@ -100,35 +98,43 @@ SMALL = frozenset(
 
 
 def weak(word: str, inside: bool) -> bool:
-    """Whether a word may stand in the middle of a formula: numbers, operations, names; in brackets more than outside."""
+    """Whether a word may stand in the middle of a formula: numbers, operations, names; in brackets also others."""
     bare = END.sub("", word)
     if "**" in bare or not bare:
         return False
     if bare in NAMES or WEAK.fullmatch(bare):
         return True
-    return all(found in NAMES or _is_product(found) for found in WORD.findall(bare)) and (inside or "(" in bare or "/" in bare)
+    known = all(found in NAMES or _is_product(found) for found in WORD.findall(bare))
+    return known and (inside or "(" in bare or "/" in bare)
 
 
 def _set(run: str) -> str:
-    """A run of formulas; articles and signs at its ends are none of it."""
-    if not run:
-        return ""
+    """A run of formulas; articles, signs at its ends and brackets of the sentence are none of it."""
+    lone = _lone_bracket(run)
+    if lone is not None:
+        return _set(run[:lone]) + run[lone] + _set(run[lone + 1 :])
     before = ARTICLE.match(run)
     head = before[0] if before else ""
     core = run[len(head) :]
     end = TAIL.search(core)[0]  # type: ignore[index]  # it finds at least nothing
     core = core.removesuffix(end)
-    if core[-1:] in PAIRS:  # what it opens ends elsewhere
-        return head + _set(core[:-1]) + core[-1] + end
-    opened = re.match(r"[(\[](?=.)", core)
-    if opened and depth(core) == 1:  # a bracket of the sentence, not of the formula
-        return head + opened[0] + _set(core[1:] + end)
-    if depth(core) == -1 and core[-1] in ")]":
-        return head + _set(core[:-1]) + core[-1] + raised(end)
-    if depth(core) != 0 or not STRONG.search(core):
-        return head + raised(core) + raised(end)
+    if not STRONG.search(core):
+        return raised(run)
     # a span, as Markdown takes a line that begins with math for a paragraph of its own
     return f"{head}<span class='set'>{TEXT.sub(_kept, mathml(core, display=False))}</span>{raised(end)}"
+
+
+def _lone_bracket(run: str) -> int | None:
+    """The place of a bracket whose other half is not there."""
+    open_ones: list[int] = []
+    for place, sign in enumerate(run):
+        if sign in PAIRS:
+            open_ones.append(place)
+        elif sign in PAIRS.values():
+            if not open_ones or PAIRS[run[open_ones[-1]]] != sign:
+                return place
+            open_ones.pop()
+    return open_ones[0] if open_ones else None
 
 
 def _kept(found: re.Match[str]) -> str:

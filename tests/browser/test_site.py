@@ -3,10 +3,13 @@
 from __future__ import annotations
 
 import functools
+import html
 import http.server
+import re
 import threading
 from collections.abc import Iterator
 from typing import Any
+from urllib.parse import unquote, urlsplit
 
 import pytest
 
@@ -17,6 +20,7 @@ pytestmark = pytest.mark.browser
 SITE = ROOT / "site"
 PAGES = (
     "index",
+    "first-hour",
     "overview",
     "guide",
     "page",
@@ -62,3 +66,19 @@ def test_a_page_opens(chromium: Any, address: str, name: str) -> None:
         assert page.locator("math").count() > 1
     page.close()
     assert faults == []
+
+
+def test_every_link_of_the_built_site_leads_somewhere(address: str) -> None:
+    """Files and anchors, as a browser would look for them."""
+    pages = {page: page.read_text(encoding="utf-8") for page in SITE.rglob("*.html") if page.name != "404.html"}
+    anchors = {page: set(re.findall(r'\b(?:id|name)="([^"]*)"', text)) for page, text in pages.items()}
+    assert len(pages) > 50
+    for page, text in pages.items():
+        for link in map(html.unescape, re.findall(r'(?:href|src)="([^"]*)"', text)):
+            parts = urlsplit(link)
+            if parts.scheme or parts.netloc:
+                continue
+            target = (page.parent / unquote(parts.path)).resolve() if parts.path else page
+            target = target / "index.html" if target.is_dir() else target
+            assert target.exists(), (page.name, link)
+            assert not parts.fragment or unquote(parts.fragment) in anchors.get(target, {parts.fragment}), (page, link)

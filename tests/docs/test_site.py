@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import importlib.util
+import re
 import sys
 from types import ModuleType
 from xml.dom import minidom
@@ -44,6 +45,37 @@ def test_every_formula_is_well_formed() -> None:
 )
 def test_formulas(line: str, element: str) -> None:
     assert element in part_of_site("formulas").mathml(line)
+
+
+def part_in_its_folder(name: str) -> ModuleType:
+    """A part that imports another by its bare name, as mkdocs loads them."""
+    sys.modules.setdefault("formulas", part_of_site("formulas"))
+    return part_of_site(name)
+
+
+def test_formulas_inside_of_sentences_are_well_formed() -> None:
+    inline = part_in_its_folder("inline").inline
+    found = [re.findall("<math>.*?</math>", inline(path.read_text(encoding="utf-8"))) for path in THEORY]
+    assert all(found) and sum(map(len, found)) > 2000
+    for formula in (formula for page in found for formula in page):
+        minidom.parseString(formula)
+        assert not re.search(r">[^<]*[*_`|\[\]][^<]*<", formula)  # what Markdown would take for its own
+
+
+@pytest.mark.parametrize(
+    ("text", "words"),
+    [
+        ("The upper end (ε, δ)-DP of a δ, and n records", "The upper end ∎-DP of a ∎, and ∎ records"),
+        ("a rate of at most 2 in 10, as it is", "a rate of at most 2 in 10, as it is"),
+        ("see (1−q)N(0) + qN(1) (k of them), I think", "see ∎ (∎ of them), I think"),
+        ("| `a_b` | δ_k(ε) | 3 |", "| `a_b` | ∎ | 3 |"),
+        ("[a δ](b_c.md) is `x ≤ y`", "[a ∎](b_c.md) is `x ≤ y`"),
+        ("mass δ = 1 − q (`UNIT`)", "mass ∎ (`UNIT`)"),
+        ("## On δ ≤ 1", "## On δ ≤ 1"),
+    ],
+)
+def test_what_is_a_formula_in_a_sentence(text: str, words: str) -> None:
+    assert re.sub(r"<span class='set'>.*?</span>", "∎", part_in_its_folder("inline").inline(text)) == words
 
 
 def test_code_is_no_formula() -> None:

@@ -6,6 +6,7 @@ import math
 from typing import Any
 
 import dp_accounting as dp
+import numpy as np
 import pytest
 from dp_accounting import dp_event
 from dp_accounting.pld import PLDAccountant
@@ -91,6 +92,13 @@ def test_randomized_response() -> None:
         assert found.epsilon(delta=0.1).upper == pytest.approx(theirs, rel=2e-3)
     with pytest.raises(hush.NotCovered, match="RandomizedResponseDpEvent"):
         from_dp_event(event)
+
+
+def test_noise_in_an_array_of_one_number() -> None:
+    """As the queries of TF-privacy state it."""
+    assert from_dp_event(dp.GaussianDpEvent(np.array(1.5, dtype=np.float32))) == hush.Gaussian(1.5)
+    with pytest.raises(hush.InvalidParameter, match="noise_multiplier"):
+        from_dp_event(dp.GaussianDpEvent(np.array([1.5, 1.5])))
 
 
 # -- what is at the edges ------------------------------------------------------------------------------------------

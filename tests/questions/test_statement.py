@@ -189,7 +189,11 @@ def test_releases_name_statistic_column_bounds_groups_and_unit() -> None:
         epsilon=1.0,
     )
     table = query.release(data).statement(style="methods")
-    for part in ("table by 'region' (2 given groups)", "people (the number of records)", "money (mean of income in bounds 0 to 5)"):
+    for part in (
+        "table by 'region' (2 given groups)",
+        "people (the number of records)",
+        "money (mean of income in bounds 0 to 5)",
+    ):
         assert part in table
 
 

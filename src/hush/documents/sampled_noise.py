@@ -146,7 +146,7 @@ def overall(mechanism: Gaussian | Laplace, steps: tuple[int, ...] = STEPS) -> Ch
         ChartLine(ZCDP, steps, unsampled, stroke=Stroke.DOTTED, idea=IDEAS[ZCDP]),
     ]
     x, y = Axis("steps k", log=True), Axis(f"ε at δ = {DELTA:g}, nats", log=True, domain=_framed(lines))
-    title = f"Overall (ε, δ) of {type(mechanism).__name__} noise on a sample, composed"
+    title = f"Overall (ε, δ) of {mechanism} on a sample"
     return Chart(title, _setting(mechanism), x, y, tuple(lines))
 
 

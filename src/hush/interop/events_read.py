@@ -79,7 +79,8 @@ class _Reader:
 
     def noisy(self, event: Any, field: str, make: Callable[[float, Relation], Mechanism]) -> Mechanism:
         """Noise relative to the sensitivity: without noise nothing is private."""
-        amount = number(type(event).__name__, f"{field} >= 0", 0.0, math.inf, **{field: getattr(event, field)})
+        given = _one_number(getattr(event, field))
+        amount = number(type(event).__name__, f"{field} >= 0", 0.0, math.inf, **{field: given})
         if amount == 0:
             return self.exposed(event)
         if self.replaced == DOUBLED:
@@ -193,6 +194,11 @@ class _Reader:
             return self.exposed(event)
         pair = NormalPair(tuple(sorted(shifts.items())), ((0.0, 1.0),))
         return FromPair(pair, pair.swap(), self.relation)
+
+
+def _one_number(given: Any) -> Any:
+    """What an array of one number holds: events of TF-privacy have tensors."""
+    return float(given) if getattr(given, "shape", None) == () else given
 
 
 @dataclass(frozen=True)
