@@ -33,7 +33,7 @@ def serve(settings: Settings, port: int, tell: Callable[[str], None], *, browser
         address = f"http://{HERE}:{chosen}/#token={token}"
         config = uvicorn.Config(
             Guard(site_of(settings), port=chosen, token=token),
-            log_level="warning",
+            log_level="error",  # a storm of questions writes no storm of lines
             access_log=False,
             server_header=False,
             proxy_headers=False,
