@@ -4,12 +4,13 @@ from __future__ import annotations
 
 import json
 import sys
+from collections.abc import Iterator
 from typing import Any
 
 import pytest
 
 from hush.app.service.questions.menu import MENU
-from tests.page_server import Served
+from tests.page_server import Served, served
 
 pytest.importorskip("starlette")
 pytest.importorskip("uvicorn")
@@ -43,6 +44,13 @@ HOSTILE: tuple[Any, ...] = (
 KINDS = {"InvalidParameter", "NotCovered", "limit", "HushError", "DataError"}
 
 
+@pytest.fixture(scope="module")
+def quick() -> Iterator[Served]:
+    """A server whose questions end soon: a hostile number may well ask for much."""
+    with served("--seconds", "1") as found:
+        yield found
+
+
 def strict(text: bytes) -> Any:
     """JSON as browsers read it: without NaN and without infinity."""
 
@@ -53,13 +61,13 @@ def strict(text: bytes) -> Any:
 
 
 @pytest.mark.parametrize("question", GOOD)
-def test_no_value_of_a_field_is_a_fault(server: Served, question: str) -> None:
+def test_no_value_of_a_field_is_a_fault(quick: Served, question: str) -> None:
     assert set(GOOD) == set(MENU)
     for field in [*GOOD[question], "extra"]:
         for value in HOSTILE:
             given = GOOD[question] | {field: value}
             body = json.dumps({"tab": "t", "slot": "s", "ask": question, "with": given}).encode()
-            status, reply, _ = server.send("POST", "/ask", body)
+            status, reply, _ = quick.send("POST", "/ask", body)
             said = strict(reply)
             assert status == 200 and ("answer" in said or said["error"]["kind"] in KINDS), (field, value, said)
             assert "error" not in said or len(said["error"]["message"]) < 1100, (field, value)

@@ -37,6 +37,7 @@ def serve(settings: Settings, port: int, tell: Callable[[str], None], *, browser
             access_log=False,
             server_header=False,
             proxy_headers=False,
+            http="h11",  # reads strictly, and headers of any length not at all
             ws="none",
             limit_concurrency=MOST_CONNECTIONS,
             timeout_keep_alive=30,
