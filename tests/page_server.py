@@ -80,13 +80,13 @@ class Served:
 
 
 @contextmanager
-def served(*options: str) -> Iterator[Served]:
-    """`hush app` until the block ends."""
+def served(*options: str, browser: str = "") -> Iterator[Served]:
+    """`hush app` until the block ends; a browser is opened only if one is named, as the variable BROWSER has it."""
     process = subprocess.Popen(
-        [sys.executable, "-m", "hush.app.main", "app", "--no-browser", *options],
+        [sys.executable, "-m", "hush.app.main", "app", *([] if browser else ["--no-browser"]), *options],
         stdout=subprocess.PIPE,
         text=True,
-        env=os.environ | {"OPENBLAS_NUM_THREADS": "1"},
+        env=os.environ | {"OPENBLAS_NUM_THREADS": "1", "BROWSER": browser},
     )
     try:
         found = re.search(r"127\.0\.0\.1:(\d+)/#token=(\S+)", _first_line(process))

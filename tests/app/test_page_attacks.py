@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import asyncio
 import json
 import socket
 import sys
@@ -14,6 +15,7 @@ from hush.app.commands import app
 from tests.page_server import Served
 
 pytest.importorskip("starlette")
+guard = pytest.importorskip("hush.app.service.guard")
 pytest.importorskip("uvicorn")
 pytestmark = [
     pytest.mark.xdist_group("page"),
@@ -198,6 +200,58 @@ def test_slow_senders_keep_nobody_waiting(server: Served) -> None:
     finally:
         for line in lines:
             line.close()
+
+
+SECOND = "POST /ask HTTP/1.1\r\nhost: attacker.example\r\ncontent-length: 0\r\n\r\n"
+SMUGGLED = {
+    "two hosts": "GET / HTTP/1.1\r\n{host}host: attacker.example\r\n\r\n",
+    "a length and chunks": "POST /ask HTTP/1.1\r\n{head}content-length: 4\r\ntransfer-encoding: chunked\r\n\r\n0\r\n\r\n"
+    + SECOND,
+    "two lengths": "POST /ask HTTP/1.1\r\n{head}content-length: 0\r\ncontent-length: 90\r\n\r\n" + SECOND,
+    "a coding that nobody knows": "POST /ask HTTP/1.1\r\n{head}transfer-encoding: gzip, chunked\r\n\r\n0\r\n\r\n",
+    "a length with a sign": "POST /ask HTTP/1.1\r\n{head}content-length: +2\r\n\r\n{{}}",
+    "two origins": "POST /ask HTTP/1.1\r\norigin: https://attacker.example\r\n{head}content-length: 2\r\n\r\n{{}}",
+    "two types": "POST /ask HTTP/1.1\r\ncontent-type: text/plain\r\n{head}content-length: 2\r\n\r\n{{}}",
+    "two tokens": "POST /ask HTTP/1.1\r\nx-hush-token: guess\r\n{head}content-length: 2\r\n\r\n{{}}",
+    "another host in the address": "POST http://attacker.example/ask HTTP/1.1\r\nhost: attacker.example\r\ncontent-length: 0\r\n\r\n",
+    "a header of 4 MB": "GET / HTTP/1.1\r\n{host}x: " + "a" * 4_000_000 + "\r\n\r\n",
+    "a header with a line feed": "GET / HTTP/1.1\r\n{host}x: a\n b\r\n\r\n",
+    "no HTTP at all": "\x16\x03\x01 hello\r\n\r\n",
+}
+
+
+@pytest.mark.parametrize("attack", SMUGGLED)
+def test_requests_that_two_readers_read_differently_are_not_answered(server: Served, attack: str) -> None:
+    head = "".join(f"{name}: {value}\r\n" for name, value in server.headers.items())
+    said = SMUGGLED[attack].format(head=head, host=f"host: 127.0.0.1:{server.port}\r\n")
+    reply = b""
+    with socket.create_connection(("127.0.0.1", server.port), timeout=60) as line:
+        try:
+            line.sendall(said.encode("latin-1"))
+            line.shutdown(socket.SHUT_WR)
+            while part := line.recv(65536):
+                reply += part
+        except OSError:
+            pass
+    statuses = [int(one.split(None, 2)[1]) for one in reply.split(b"\r\n") if one.startswith(b"HTTP/1.1 ")]
+    assert all(400 <= status < 500 or (status == 200 and "line feed" in attack) for status in statuses), reply
+    assert server.answer("epsilon", expression="laplace 2", delta=0)["upper"] == 0.5
+
+
+def test_a_body_that_never_ends_is_given_up(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(guard, "SLOWEST", 0.05)
+
+    async def dripping() -> dict:
+        await asyncio.sleep(0.02)
+        return {"type": "http.request", "body": b" ", "more_body": True}
+
+    from starlette.exceptions import HTTPException
+    from starlette.requests import Request
+
+    request = Request({"type": "http", "method": "POST", "path": "/ask", "headers": [], "query_string": b""}, dripping)
+    with pytest.raises(HTTPException) as refused:
+        asyncio.run(guard.body_of(request))
+    assert refused.value.status_code == 408
 
 
 def test_a_question_that_was_overtaken_ends_no_newer_one(server: Served) -> None:

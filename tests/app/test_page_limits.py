@@ -6,8 +6,10 @@ import io
 import json
 import os
 import signal
+import socket
 import subprocess
 import sys
+import time
 import zipfile
 from pathlib import Path
 
@@ -82,3 +84,68 @@ def test_wrong_options_are_told_before_anything_is_served(options: str, capsys: 
 def test_a_port_that_is_taken_is_told(server: Served, capsys: pytest.CaptureFixture[str]) -> None:
     assert main(["app", "--no-browser", "--port", str(server.port)]) == 2
     assert "a port that is free" in capsys.readouterr().err
+
+
+def test_a_worker_that_is_killed_takes_nothing_along() -> None:
+    with served() as one:
+        assert one.answer("epsilon", expression="laplace 2", delta=0)["upper"] == 0.5
+        for _ in range(3):
+            for pid in workers(one.process.pid):
+                os.kill(pid, signal.SIGKILL)
+            for slot in (
+                "a",
+                "b",
+                "c",
+            ):  # one of each worker may tell that its process is gone, and then a new one is made
+                found = one.ask("epsilon", expression="laplace 2", delta=0, slot=slot)
+                assert "answer" in found or found["error"]["kind"] == "limit", found
+            assert one.answer("epsilon", expression="laplace 2", delta=0)["upper"] == 0.5
+        assert one.process.poll() is None
+
+
+def workers(server: int) -> list[int]:
+    """The processes that answer questions: below the server, or below the process that forks them."""
+    listed = subprocess.run(["ps", "-eo", "pid=,ppid=,args="], capture_output=True, text=True, check=True).stdout
+    rows = [line.split(None, 2) for line in listed.splitlines()]
+    forks = {int(pid) for pid, above, _ in rows if int(above) == server}
+    return [int(pid) for pid, above, _ in rows if int(above) in forks]
+
+
+def test_two_servers_at_once_know_nothing_of_each_other() -> None:
+    with served() as one, served() as other:
+        assert one.port != other.port and one.token != other.token
+        for here, there in ((one, other), (other, one)):
+            assert here.answer("epsilon", expression="laplace 2", delta=0)["upper"] == 0.5
+            asked = b'{"tab": "t", "slot": "s", "ask": "words"}'
+            assert here.send("POST", "/ask", asked, x_hush_token=there.token)[0] == 403
+            assert here.send("POST", "/ask", asked, origin=f"http://127.0.0.1:{there.port}")[0] == 403
+
+
+def test_a_browser_that_is_missing_is_no_trouble() -> None:
+    with served() as without, served(browser="no-such-browser %s") as missing:
+        for one in (without, missing):
+            assert one.answer("epsilon", expression="laplace 2", delta=0)["upper"] == 0.5
+
+
+def test_a_thousand_questions_that_nobody_waits_for_are_forgotten(server: Served) -> None:
+    head = "".join(f"{name}: {value}\r\n" for name, value in server.headers.items())
+    slow = {"examples": 60_000, "batch_size": 50, "epochs": 50, "noise": 1.0, "delta": 1e-5, "scheme": "allocation"}
+    for number in range(1000):
+        asked = {
+            "tab": f"tab {number % 50}",
+            "slot": "s",
+            "turn": number,
+            "ask": "training",
+            "with": slow | {"target": 2},
+        }
+        body = json.dumps(asked).encode()
+        with socket.create_connection(("127.0.0.1", server.port), timeout=60) as line:
+            line.sendall(f"POST /ask HTTP/1.1\r\n{head}content-length: {len(body)}\r\n\r\n".encode() + body)
+    asked = {"tab": "another", "slot": "s", "ask": "epsilon", "with": {"expression": "laplace 2", "delta": 0}}
+    for _ in range(600):
+        status, reply, _ = server.send("POST", "/ask", json.dumps(asked).encode())
+        if status == 200 and "answer" in json.loads(reply):
+            break
+        assert status == 503 or json.loads(reply)["error"]["kind"] == "busy", reply  # for a moment only
+        time.sleep(0.1)
+    assert json.loads(reply)["answer"]["upper"] == 0.5

@@ -10,6 +10,7 @@ import pytest
 
 import hush
 from hush.app.main import main
+from hush.app.service.questions.calculator import SCHEMES
 from tests.page_server import Served
 
 pytest.importorskip("starlette")
@@ -61,11 +62,19 @@ def test_exported_python_and_command_give_the_same_epsilon(server: Served, expre
     assert found["assumptions"] and found["derivation"]["theorem"] and "patient" in found["statement"]
 
 
-@pytest.mark.parametrize("scheme", ("poisson", "without-replacement", "allocation", "shuffled-batches"))
-def test_a_training_run_and_its_expression_are_one(server: Served, scheme: str) -> None:
-    found = server.answer("training", **RUN, scheme=scheme)
+@pytest.mark.parametrize("examples", (60_000, 6_000))
+@pytest.mark.parametrize("scheme", SCHEMES)
+def test_a_training_run_and_its_expression_are_one(server: Served, scheme: str, examples: int) -> None:
+    """For every way to draw batches that the page offers, also where epochs and bands do not divide evenly."""
+    found = server.answer("training", **RUN | {"examples": examples}, scheme=scheme)
     again = server.answer("epsilon", expression=found["expression"], delta=1e-5)
     assert (again["lower"], again["upper"]) == (found["lower"], found["upper"])
+
+
+@pytest.mark.parametrize("scheme", ("capped-poisson", "cyclic-poisson", "balls-in-bins"))
+def test_every_scheme_has_a_least_noise(server: Served, scheme: str) -> None:
+    plan = server.answer("training", **RUN | {"examples": 6_000}, scheme=scheme, target=2.0)
+    assert 1.99 < plan["upper"] <= 2.0
 
 
 def test_the_noise_that_is_found_meets_the_target(server: Served) -> None:

@@ -91,8 +91,10 @@ def test_the_whole_curve_is_there_two_seconds_after_the_click(opened: Any) -> No
 
     def drawing(number: int) -> float:
         page.evaluate(f"() => {{ location.hash = {run(1.2 + number / 100)!r}; }}")
-        page.wait_for_function("(said) => document.querySelector('textarea')?.value === said",
-                               arg=f"gaussian {1.2 + number / 100} | poisson 0.004 | repeat 2500")
+        page.wait_for_function(
+            "(said) => document.querySelector('textarea')?.value === said",
+            arg=f"gaussian {1.2 + number / 100} | poisson 0.004 | repeat 2500",
+        )
         settle(page)
         return page.evaluate(SEEN, ["nav a[href='#view=pictures']", "#roc [data-drawn]"])
 

@@ -33,10 +33,11 @@ def serve(settings: Settings, port: int, tell: Callable[[str], None], *, browser
         address = f"http://{HERE}:{chosen}/#token={token}"
         config = uvicorn.Config(
             Guard(site_of(settings), port=chosen, token=token),
-            log_level="warning",
+            log_level="error",  # a storm of questions writes no storm of lines
             access_log=False,
             server_header=False,
             proxy_headers=False,
+            http="h11",  # reads strictly, and headers of any length not at all
             ws="none",
             limit_concurrency=MOST_CONNECTIONS,
             timeout_keep_alive=30,

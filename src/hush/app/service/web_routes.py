@@ -216,5 +216,6 @@ async def _bundled() -> bytes:
     except asyncio.CancelledError:
         with suppress(ProcessLookupError):
             process.kill()
+        await process.communicate()  # its end is noticed here, and not when there is no loop any more
         raise
     return made if process.returncode == 0 else b""

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Any
 from hush.app.book_options import document
 from hush.app.expression import parse
 from hush.app.service.questions.attack_pictures import drawn
-from hush.app.service.questions.question_fields import text
+from hush.app.service.questions.question_fields import text, text_or
 from hush.numerics.decimals import rounded_up
 from hush.questions.json.mechanisms import from_json
 
@@ -82,7 +82,7 @@ def record(given: dict[str, Any]) -> dict[str, Any]:
     number = found.record(
         parse(text(given, "expression")),
         dataset=text(given, "dataset"),
-        purpose=given.get("purpose") or "",
+        purpose=text_or(given, "purpose", ""),
         unit=_unit(found, given),
     )
     return {"entry": number, "budget": _budget(found.standing(text(given, "dataset")))}
@@ -90,7 +90,7 @@ def record(given: dict[str, Any]) -> dict[str, Any]:
 
 def _unit(found: Ledger, given: dict[str, Any]) -> str:
     """Whom the release protects, as the person in front of the page said; else whom the budget does."""
-    return given.get("unit") or found.node(text(given, "dataset")).budget.unit
+    return text_or(given, "unit", found.node(text(given, "dataset")).budget.unit)
 
 
 def _opened(given: dict[str, Any]) -> Ledger:

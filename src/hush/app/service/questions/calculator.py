@@ -10,7 +10,7 @@ import hush
 from hush.app import output
 from hush.app.expression import NUMBERS, SWITCHES, Form, Said, atoms, made, parse, pipes, read
 from hush.app.options import ANYWHERE, OVER
-from hush.app.service.questions.question_fields import field, number, text
+from hush.app.service.questions.question_fields import field, number, one_of, text
 from hush.curves.bound import Bound
 from hush.errors import HushError, InvalidParameter
 from hush.mechanisms.description import Parameter, choices, parameters, word_of
@@ -78,16 +78,13 @@ def training(given: Answer) -> Answer:
 def planned(given: Answer, **changed: Any) -> TrainPlan:
     """The plan of the form's fields; with `target` the least noise that meets this epsilon."""
     fields = given | changed
-    scheme = text(fields, "scheme")
-    if scheme not in SCHEMES:
-        raise InvalidParameter("A training run", f"a scheme, one of: {', '.join(SCHEMES)}", scheme=scheme)
     target = number(fields, "target") if fields.get("target") is not None else None
     return train_plan(
         examples=number(fields, "examples"),  # type: ignore[arg-type]
         batch_size=number(fields, "batch_size"),  # type: ignore[arg-type]
         epochs=number(fields, "epochs"),
         delta=number(fields, "delta"),
-        scheme=SCHEMES[scheme],
+        scheme=one_of(fields, "scheme", SCHEMES),
         epsilon=target,
         noise_multiplier=number(fields, "noise") if target is None else None,
     )

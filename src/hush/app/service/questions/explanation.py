@@ -9,7 +9,7 @@ from hush.app.expression import as_python, parse
 from hush.app.service.library import page_about
 from hush.app.service.questions.calculator import about
 from hush.app.service.questions.curve_pictures import routes
-from hush.app.service.questions.question_fields import number, text
+from hush.app.service.questions.question_fields import number, text, text_or
 from hush.mechanisms.traits import Step
 from hush.questions.explain import assumptions
 from hush.questions.statement import statement
@@ -24,7 +24,7 @@ def explain(given: dict[str, Any]) -> dict[str, Any]:
         "answer": about(said, mechanism, mechanism.epsilon(delta=delta)),
         "derivation": _tree(step),
         "assumptions": assumptions(step),
-        "statement": statement(mechanism, delta=delta, unit=given.get("unit") or "record"),
+        "statement": statement(mechanism, delta=delta, unit=text_or(given, "unit", "record")),
         "python": python(said, delta),
         "command": f"hush epsilon {shlex.quote(said)} --delta {delta!r}",
     } | routes(mechanism, delta)

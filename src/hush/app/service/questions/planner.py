@@ -7,25 +7,22 @@ from typing import Any
 import hush
 from hush.app.public_models import named_model
 from hush.app.service.questions.attack_pictures import drawn
-from hush.app.service.questions.question_fields import number, numbers, text
-from hush.errors import InvalidParameter
+from hush.app.service.questions.question_fields import number, numbers, one_of, text_or
 
 STATISTICS = {"mean": hush.plan.mean, "median": hush.plan.median}
+RELATIONS = {relation.value: relation for relation in (hush.Relation.ADD_REMOVE, hush.Relation.REPLACE)}
 
 
 def plan(given: dict[str, Any]) -> dict[str, Any]:
     """Expected error against the sampling rate, for every mechanism; and the answer in a sentence."""
-    statistic, bounds = text(given, "statistic"), (number(given, "low"), number(given, "high"))
-    if statistic not in STATISTICS:
-        raise InvalidParameter("A plan", "mean or median", statistic=statistic)
-    relations = {relation.value: relation for relation in (hush.Relation.ADD_REMOVE, hush.Relation.REPLACE)}
-    found = STATISTICS[statistic](
+    bounds, model = (number(given, "low"), number(given, "high")), text_or(given, "model", "")
+    found = one_of(given, "statistic", STATISTICS)(
         population=number(given, "population"),  # type: ignore[arg-type]
         bounds=bounds,
         epsilon=number(given, "epsilon"),
         delta=number(given, "delta"),
-        model=named_model(given["model"], bounds) if given.get("model") else None,
-        relation=relations[given.get("relation", "replace")],
+        model=named_model(model, bounds) if model else None,
+        relation=one_of({"relation": hush.Relation.REPLACE.value} | given, "relation", RELATIONS),
         queries=number(given, "queries"),  # type: ignore[arg-type]
     )
     told = {"answer": found.answer, "hints": list(found.hints), "sample": found.sample}

@@ -3,9 +3,11 @@
 from __future__ import annotations
 
 import sys
-from typing import Any
+from typing import Any, TypeVar
 
 from hush.errors import InvalidParameter
+
+Known = TypeVar("Known")
 
 MOST_RUNS = 6
 """Runs that stand side by side."""
@@ -34,6 +36,19 @@ def text(given: dict[str, Any], name: str) -> str:
     if not isinstance(value, str):
         raise InvalidParameter("The question", f"a text as {name}", **{name: _shown(value)})
     return value
+
+
+def text_or(given: dict[str, Any], name: str, usual: str) -> str:
+    """A text that may be left out, or be empty."""
+    return text(given, name) or usual if given.get(name) is not None else usual
+
+
+def one_of(given: dict[str, Any], name: str, known: dict[str, Known]) -> Known:
+    """What a word stands for, of a few."""
+    word = text(given, name)
+    if word not in known:
+        raise InvalidParameter("The question", f"as {name} one of: {', '.join(known)}", **{name: word})
+    return known[word]
 
 
 def numbers(given: dict[str, Any], name: str) -> list[float]:
