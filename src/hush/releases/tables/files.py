@@ -4,9 +4,7 @@ from __future__ import annotations
 
 import csv
 import gzip
-from collections import deque
-from collections.abc import Callable, Iterable, Iterator
-from concurrent.futures import ThreadPoolExecutor
+from collections.abc import Iterable, Iterator
 from pathlib import Path
 from typing import Any, BinaryIO
 
@@ -18,6 +16,7 @@ from hush.releases.tables.arrow import arrays_and_units, arrays_of, of_arrow, te
 from hush.releases.tables.columns import numbers_in
 from hush.releases.tables.csv_records import blocks, first_record
 from hush.releases.tables.reader import BATCH, ArrowReader, Reader, needs, require_different
+from hush.releases.tables.reading_ahead import ahead
 
 AT_ONCE = 1 << 22
 """Row groups of up to so many records are decoded whole, two at a time; larger ones in batches."""
@@ -85,7 +84,7 @@ class Parquet(ArrowReader):
         if any(self._metadata.row_group(group).num_rows > AT_ONCE for group in groups):
             yield from self._file.passed(batch for group in groups for batch in self._slowly(group, columns))
         else:
-            yield from self._file.passed(_ahead(lambda group: self._at_once(group, columns), groups))
+            yield from self._file.passed(ahead(lambda group: self._at_once(group, columns), groups))
         default_memory_pool().release_unused()
 
     def _open(self) -> Any:
@@ -100,18 +99,6 @@ class Parquet(ArrowReader):
     def _slowly(self, group: int, columns: list[str]) -> Iterator[Any]:
         with self._open() as file:
             yield from file.iter_batches(batch_size=BATCH, row_groups=[group], columns=columns)
-
-
-def _ahead(read: Callable[[Any], Any], parts: Iterable[Any]) -> Iterator[Any]:
-    """The parts in order, while the next two are being decoded."""
-    with ThreadPoolExecutor(2) as pool:
-        waiting: deque[Any] = deque()
-        for part in parts:
-            waiting.append(pool.submit(read, part))
-            if len(waiting) > 2:
-                yield waiting.popleft().result()
-        while waiting:
-            yield waiting.popleft().result()
 
 
 class Csv(Reader):
@@ -168,7 +155,7 @@ class Csv(Reader):
         with self._open() as file:
             self._header(file)
             found = blocks(file, comma=ord(self._delimiter))
-            parsed = _ahead(lambda block: self._parsed(block, list(wanted.values())), found)
+            parsed = ahead(lambda block: self._parsed(block, list(wanted.values())), found)
             for batch in self._file.passed(parsed):
                 yield [batch.column(wanted[name]) for name in names]
 

@@ -123,17 +123,18 @@ class KeptCells:
 
     def within(self, users: np.ndarray, hashes: np.ndarray) -> np.ndarray | None:
         """Places of the records that may still be kept, by the hashes of (user, group); None where there is no room."""
-        if not self._room(int(users.max()) + 1 if len(users) else 0):
+        if not self.room(users):
             return None
         return np.flatnonzero(hashes <= self._last_group.take(users)) if self._by_group else np.arange(len(users))
 
-    def _room(self, users: int) -> bool:
-        """Room for so many users, unless most of it would stay empty."""
-        if users <= self._users:
+    def room(self, users: np.ndarray) -> bool:
+        """Whether there is room for these users; it is made, unless most of it would stay empty."""
+        most = int(users.max()) + 1 if len(users) else 0
+        if most <= self._users:
             return True
         each = self._groups_each * self._shelves.cells
-        more = max(users, min(2 * self._users, self._users + MANY // each)) - self._users
-        if (self._users + more) * each > MANY and 2 * self._shelves.filled() < users * each:
+        more = max(most, min(2 * self._users, self._users + MANY // each)) - self._users
+        if (self._users + more) * each > MANY and 2 * self._shelves.filled() < most * each:
             return False
         self._shelves.grow(more * self._groups_each)
         self._winner = grown(self._winner, more, 0)
@@ -156,8 +157,8 @@ class KeptCells:
 
         `hashes` are those of whole records. As long as nothing is left over, what is kept is what it has to be.
         """
-        content = content if self._by_group else [groups.astype(np.int32), *content]
         left = self._may_enter(slice(None), users, groups, group_hashes, hashes)
+        content = content if self._by_group else [groups.astype(np.int32), *content]
         while len(left):
             at = users.take(left)
             self._winner[at] = left  # one record of each user at a time
@@ -239,8 +240,8 @@ def _largest(rows: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
     most, place = rows[:, 0].copy(), np.zeros(len(rows), dtype=np.int8)
     for number in range(1, rows.shape[1]):
         larger = rows[:, number] > most
-        np.copyto(most, rows[:, number], where=larger)
-        place[larger] = number
+        np.maximum(most, rows[:, number], out=most)
+        np.copyto(place, number, where=larger)
     return most, place
 
 

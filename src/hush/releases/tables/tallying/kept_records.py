@@ -58,13 +58,14 @@ class KeptRecords:
         records = record_hash(hashes, content)
         if self._limits.groups is None and self._limits.each is None:
             hashes = np.zeros_like(hashes)  # groups have no order of their own
-        columns = [users.astype(np.int32), groups.astype(np.int32), hashes, records, *content]
-        if self._cells is not None and self._cells.within(users, hashes) is not None:
+        columns = [users, groups, hashes, records, *content]
+        if self._cells is not None and self._cells.room(users):
             left = self._cells.add(users, groups, hashes, records, content)
+            if not len(left):
+                return
             columns = [column.take(left) for column in columns]
-        if self._cells is None or len(columns[0]):
-            self._leave_cells()
-            self._wait(columns)
+        self._leave_cells()
+        self._wait([*(column.astype(np.int32) for column in columns[:2]), *columns[2:]])
 
     def _leave_cells(self) -> None:
         """From now on all is kept here."""

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from typing import Any, Protocol
 
 import numpy as np
@@ -10,6 +10,7 @@ import numpy as np
 from hush.releases.row_wise.row_constants import ANY, NUMBER, TEXT
 from hush.releases.row_wise.row_expressions import ColumnOf, Expression
 from hush.releases.tables.ids.text_bytes import mixed
+from hush.releases.tables.reading_ahead import ahead
 from hush.releases.tables.tally import Tallied, Tally
 from hush.releases.tables.tallying.accumulators import GroupCounts, GroupSums, bits_of, cell_of, measured
 from hush.releases.tables.tallying.codes import Codes
@@ -67,12 +68,18 @@ def streamed(reader: Batches, tally: Tally) -> Tallied:
     keys = FoundKeys(tally.keys) if tally.domain is None else GivenKeys(tally.keys, tally.domain)
     adding = _Limited(tally, keys) if tally.limits is not None else _Plain(tally)
     unit = None if tally.limits is None else tally.limits.unit.name
-    for batch, units in row_batches(reader, columns_of(tally), unit):
+
+    def ready(given: tuple[RowValues, Any]) -> Any:
+        batch, units = given
         groups = keys.codes(batch)
         chosen = groups != NULL
         if tally.where is not None:
             chosen &= batch.truths(tally.where) == 1
-        adding.add(batch, groups, chosen, units)
+        return adding.ready(batch, groups, chosen, units)
+
+    # what a batch holds is worked out in another thread, while this one adds up what came before it
+    for made in ahead(ready, row_batches(reader, columns_of(tally), unit), threads=1):
+        adding.add(*made)
     adding.finish()
     named, numbers = keys.groups()
     if tally.domain is None:  # keys of records that do not count are no keys: nobody may learn of them
@@ -95,11 +102,12 @@ class _Plain:
         self._values = [Codes() for _ in tally.distinct]
         self._pairs = [np.empty((0, 2), dtype=np.int64) for _ in tally.distinct]
 
-    def add(self, batch: RowValues, groups: np.ndarray, chosen: np.ndarray, units: Any) -> None:  # noqa: ARG002
+    def ready(self, batch: RowValues, groups: np.ndarray, chosen: np.ndarray, units: Any) -> Any:  # noqa: ARG002
+        """What `add` is given of a batch: nothing here looks at what was added before."""
         content = self.content(batch)
         if not chosen.all():
             groups, content = groups[chosen], [column[chosen] for column in content]
-        self.take(groups, content)
+        return groups, content
 
     def content(self, batch: RowValues) -> list[np.ndarray]:
         """What a record holds, as whole numbers: of each measure a number and whether it counts, cells, values."""
@@ -120,7 +128,7 @@ class _Plain:
         hashes = codes.hashes(secret, VALUES) >> np.uint64(1)
         return np.append(hashes.astype(np.int64), NULL)[found]
 
-    def take(self, groups: np.ndarray, content: list[np.ndarray]) -> None:
+    def add(self, groups: np.ndarray, content: list[np.ndarray]) -> None:
         """Count these records."""
         self.rows.add(groups)
         place = 0
@@ -158,7 +166,7 @@ class _Limited(_Plain):
         self._limits, self._keys = tally.limits, keys
         self._ids, self._kept = UserIds(tally.limits.secret), KeptRecords(tally.limits, keys.order)
 
-    def add(self, batch: RowValues, groups: np.ndarray, chosen: np.ndarray, units: Any) -> None:
+    def ready(self, batch: RowValues, groups: np.ndarray, chosen: np.ndarray, units: Any) -> Any:
         users = self._ids.slots(units).astype(np.intp)  # what numpy looks places up by
         chosen &= users != NULL
         if not chosen.all():
@@ -166,21 +174,29 @@ class _Limited(_Plain):
             users, groups, batch = users.take(places), groups.take(places), batch.at(places)
         hashes = self._keys.hashes(self._limits.secret).take(groups)
         hashes ^= self._ids.hashes.take(users)
-        hashes = mixed(hashes) if self._limits.groups is not None else hashes  # their order decides which groups count
-        within = self._kept.within(users, hashes)
+        if self._limits.groups is not None:  # their order decides which groups count: content is asked of few records
+            return users, groups, mixed(hashes), self.content, batch
+        content = self.content(batch)
+        return users, groups, hashes, lambda _: content, batch
+
+    def add(  # type: ignore[override]
+        self,
+        users: np.ndarray,
+        groups: np.ndarray,
+        hashes: np.ndarray,
+        content: Callable[[RowValues], list[np.ndarray]],
+        batch: RowValues,
+    ) -> None:
+        within = self._kept.within(users, hashes)  # all of them, unless groups are limited
         if len(within) < len(users):
-            users, groups, hashes, batch = (
-                users.take(within),
-                groups.take(within),
-                hashes.take(within),
-                batch.at(within),
-            )
-        self._kept.add(users, groups, hashes, self.content(batch))
+            users, groups, hashes = users.take(within), groups.take(within), hashes.take(within)
+            batch = batch.at(within)
+        self._kept.add(users, groups, hashes, content(batch))
 
     def finish(self) -> None:
         met = GroupCounts(groups=len(self._keys))
         for users, groups, content in self._kept.finished():
-            self.take(groups.astype(np.int64), content)
+            super().add(groups.astype(np.int64), content)
             pairs = np.sort(users.astype(np.int64) * len(self._keys) + groups)
             first = np.append(True, pairs[1:] != pairs[:-1])[: len(pairs)]  # nobody may be left
             met.add(pairs[first] % len(self._keys))
