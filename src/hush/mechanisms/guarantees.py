@@ -78,17 +78,23 @@ class Guarantees(ABC):
 
     @asked
     def guess(self, *, delta: float) -> float | None:
-        """About epsilon at this delta, with no bound: where a search begins.
+        """About epsilon at this delta in the first direction, with no bound: where a search begins.
 
         None where there is no guess that is cheaper than the answer; infinity where it takes too much work here.
         """
-        worst = 0.0
-        for _, evidence in self._different():
-            found = evidence.pair.guess(math.log(delta), worst) if evidence.has_pair else None
-            if found is None:
-                return None
-            worst = max(worst, found)
-        return worst
+        evidence = self._first
+        return evidence.pair.guess(math.log(delta)) if evidence.has_pair else None
+
+    @asked
+    def lower_epsilon(self, *, delta: float, tolerance: float = 1e-6) -> float:
+        """The lower end of `epsilon` in the first direction alone, where most cost more: a search needs no more."""
+        delta = number("epsilon", "0 < delta < 1", 0.0, 1.0, low_open=True, high_open=True, delta=delta)
+        return _narrowed(_tolerance(tolerance), partial(self._first.epsilon, delta, floor=0.0), relative=True)[0]
+
+    @property
+    def _first(self) -> Evidence:
+        """The evidence of the first direction."""
+        return self.evidence(self.directions()[0][1])
 
     def _asked(self) -> list[tuple[float, str, Evidence]]:
         """The evidence of each direction, with its share of the work that is left."""

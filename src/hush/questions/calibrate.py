@@ -163,24 +163,23 @@ class _Task:
 
     def _at_once(self, guide: Search) -> Calibration | None:
         """A few steps from where the guide ended: to a value that meets the target, and just beyond misses it."""
-        if guide.safe is None:
-            return None
         scale, slope, seen = guide.scale, guide.slope, None
-        place, step = guide.safe.place, -guide.safe.excess / slope - SAFELY * self.width
-        for _ in range(STEPS_AT_ONCE):
+        place, step = guide.nearest.place, -guide.nearest.excess / slope - SAFELY * self.width
+        for look in range(STEPS_AT_ONCE):
             value = scale.value(place + step)
             if not abs(step) < FARTHEST_STEP or value in (self.low, self.high):
                 return None
             mechanism, place = self._mechanism(value), scale.place(value)
-            bound = self.aim.bound(mechanism)
-            if not 0 < bound.upper < math.inf:
+            bound = self.aim.bound(mechanism) if look else None
+            end = bound.upper if bound else self.aim.lower(mechanism)
+            if not 0 < end < math.inf:
                 return None
-            excess = math.log(bound.upper / self.aim.limit)
+            excess = math.log(end / self.aim.limit)
             slope = _slope(seen, (place, excess), slope, APART * self.width)
             step, seen = -excess / slope, (place, excess)
             beyond = scale.next(value, 1) if self.whole else scale.value(place + self.width)
             near = 0 <= step < scale.place(beyond) - place
-            if near and self.aim.bound(self._mechanism(beyond)).lower > self.aim.limit:
+            if bound and near and self.aim.lower(self._mechanism(beyond)) > self.aim.limit:
                 return Calibration(value, mechanism, bound, beyond)
             step -= SAFELY * self.width
         return None
@@ -198,9 +197,9 @@ class _Task:
                     raise self._not_monotone(dear)
 
         goal = 0.1 * self.width
-        if guide is not None and guide.safe is not None:
+        if guide is not None:
             search = Search(self._excess, guide.scale, goal, guide.slope, doubt, self._misses)
-            search.run(guide.safe.place)
+            search.run(guide.nearest.place)
             return search
         scale, start, slope = self._oriented()
         search = Search(self._excess, scale, goal, slope, doubt, self._misses)

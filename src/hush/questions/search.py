@@ -121,6 +121,11 @@ class Search:
         return max((p for p in self.seen if p.excess <= 0), key=lambda p: p.place, default=None)
 
     @property
+    def nearest(self) -> Point:
+        """The look that is nearest to the boundary."""
+        return min(self.seen, key=lambda p: abs(p.excess))
+
+    @property
     def unsafe(self) -> Point | None:
         """The next one past it that is not."""
         floor = self.safe.place if self.safe else -math.inf
@@ -172,7 +177,7 @@ class Search:
         return self.safe.place if self.safe else low, self.unsafe.place if self.unsafe else high
 
     def _root(self) -> float:
-        """About where the excess is 0: on a curve through the last three looks if it rises, else on a line."""
+        """About where the excess is 0: on a parabola through the last three looks if they rise, else on a line."""
         last = self.seen[-1]
         straight = last.place - last.excess / self.slope
         three = sorted(self.seen[-3:], key=lambda p: p.place)
@@ -180,10 +185,9 @@ class Search:
             return straight
         if not three[0].excess < three[1].excess < three[2].excess:
             return straight
-        curved = sum(
-            p.place * math.prod(q.excess / (q.excess - p.excess) for q in three if q is not p) for p in three
-        )
-        return curved if self._between_neighbours(curved) else straight
+        curved = sum(p.place * math.prod(q.excess / (q.excess - p.excess) for q in three if q is not p) for p in three)
+        low, high = self._bracket()
+        return curved if low < curved < high else straight
 
     def _finished(self) -> bool:
         low, high = self.scale.ends

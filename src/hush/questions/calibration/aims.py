@@ -46,6 +46,10 @@ class Aim(ABC):
         """About the quantity itself; None where there is no guess that is cheaper than the answer."""
         return None
 
+    def lower(self, mechanism: Mechanism) -> float:
+        """A lower end of the quantity itself, where that is cheaper than both ends."""
+        return self.bound(mechanism).lower
+
     @abstractmethod
     def bound(self, mechanism: Mechanism) -> Bound:
         """The quantity itself, which has the last word."""
@@ -77,6 +81,9 @@ class DeltaAim(Aim):
 
     def guess(self, mechanism: Mechanism) -> float | None:
         return mechanism.guess(delta=self.delta)
+
+    def lower(self, mechanism: Mechanism) -> float:
+        return mechanism.lower_epsilon(delta=self.delta, tolerance=self.tolerance)
 
     def _shift(self, log_delta: float) -> float:
         """log of the mu with log_delta = -z^2/2 and z = epsilon/mu - mu/2."""

@@ -8,7 +8,7 @@ from dataclasses import replace
 from itertools import pairwise
 
 from hush.errors import HushError
-from hush.questions.search import Scale, Search, Value
+from hush.questions.search import Point, Scale, Search, Value
 
 SHARES = (0.25, 0.75), (0.02, 0.75), (0.25, 0.98), (0.02, 0.98)
 """Shares of the range between which the target is sought, in turn. The very ends may be values that nothing takes."""
@@ -18,8 +18,8 @@ CLEARLY = math.log(4)
 """Guesses that differ less than this, in logarithms, do not tell in which direction the cost rises."""
 FARTHEST = 6.0
 """A guess that is farther from the target, in logarithms, only tells on which side it is: there it is no line."""
-WIDTH = 1e-5
-"""How near a search on guesses comes to the target: about as near as they are."""
+WIDTH, MOST_LOOKS = 3e-4, 20
+"""A search on guesses ends so near to the target: a line from there is about as near as they are, which is 1e-5."""
 
 
 def searched_by_guesses(guess: Callable[[Value], float], plain: Scale) -> Search | None:
@@ -56,7 +56,8 @@ def searched_by_guesses(guess: Callable[[Value], float], plain: Scale) -> Search
             clear = abs(looks[-1][1] - looks[0][1]) > CLEARLY and (looks[0][1] < looks[-1][1]) == (first < last)
             if clear and min(first, last) < 0 < max(first, last):
                 inner = replace(plain, low=low, high=high, rising=first < last)
-                return _between(clipped, inner, plain, abs(last - first), min(first, last))
+                ends = [Point(value, inner.place(value), size) for value, size in ((low, first), (high, last))]
+                return _between(clipped, inner, plain, sorted(ends, key=lambda end: end.place))
     return None
 
 
@@ -70,10 +71,15 @@ def _drawn_together(at: Callable[[float], float], near: float, far: float) -> No
         near, far = (middle, far) if (at(middle) < 0) == (first < 0) else (near, middle)
 
 
-def _between(guess: Callable[[Value], float], inner: Scale, whole: Scale, rise: float, least: float) -> Search | None:
-    """The same between two values whose guesses lie on either side of 0, so much apart, the lower of them given."""
-    start, stop = inner.ends
-    slope = rise / (stop - start)
-    search = Search(lambda value, _: guess(value), inner, WIDTH, slope)
-    search.run(start - least / slope)
-    return replace(search, scale=replace(whole, rising=inner.rising)) if search.safe else None
+def _between(guess: Callable[[Value], float], inner: Scale, whole: Scale, ends: list[Point]) -> Search | None:
+    """The same between two values whose guesses lie on either side of 0, the cheaper one first."""
+    cheap, dear = ends
+    slope = (dear.excess - cheap.excess) / (dear.place - cheap.place)
+    search = Search(lambda value, _: guess(value), inner, WIDTH, slope, seen=ends)
+    place = cheap.place - cheap.excess / slope
+    while search.looks < MOST_LOOKS and math.isfinite(place):
+        search.look(place)
+        if abs(search.nearest.excess) <= search.slope * WIDTH:
+            return replace(search, scale=replace(whole, rising=inner.rising))
+        place = search.proposal()
+    return None

@@ -30,6 +30,8 @@ MARGINS = (1.2, 2.0, 5.0, 20.0, 100.0)
 """Multiples of error over slope at which an end is tried, from near to far; each is checked."""
 AGAIN = 1.4
 """How much larger, or smaller, the next epsilon is that is tried where nothing shows the way."""
+SMALL = -18.0
+"""Below this log delta guesses are made with tilted losses: the others have few digits left."""
 LEAST_EPSILON = 1e-12
 """Smaller epsilons are not sought."""
 LEAST_GUESS, LOWER = 1e-300, 5.0
@@ -48,7 +50,8 @@ def log_delta_bounds(
 ) -> tuple[float, float]:
     """Certified bounds on log delta(epsilon), epsilon >= 0, of the sum of all losses; tolerance is on log delta."""
     crowd = Crowd(mixtures, beside)
-    guess = crowd.rough(epsilon).log_delta(epsilon)
+    guess = crowd.rough(epsilon, tilted=False).log_delta(epsilon)
+    guess = crowd.rough(epsilon, tilted=True).log_delta(epsilon) if guess is None else guess
     guess = math.log(max(crowd.one_hit(epsilon), LEAST_GUESS)) if guess is None else guess
     low, high = -math.inf, 0.0
     for _ in range(DELTA_BUILDS):
@@ -77,7 +80,7 @@ def epsilon_bounds(
     """
     crowd = Crowd(mixtures, beside)
     crude = crowd.first_epsilon(log_delta)
-    rough = crowd.rough(crude)
+    rough = crowd.rough(crude, tilted=log_delta < SMALL)
     guess = rough.epsilon(log_delta)
     if 0 < floor and max(guess or 0.0, known[0]) < floor and attempt(lambda: _met(crowd, floor, log_delta), False):
         return 0.0, floor
@@ -98,11 +101,11 @@ def _near(crowd: Crowd, epsilon: float, log_delta: float, goal: float) -> tuple[
     for _ in range(2):
         telescope = Telescope(crowd, epsilon, log_delta, goal)
         found = _newton(telescope, epsilon, log_delta)
-        if found is None or abs(found - epsilon) > COARSELY_MOVED * telescope.scale:
+        if found is None or abs(found[0] - epsilon) > COARSELY_MOVED * telescope.scale:
             break
-        if abs(found - epsilon) < MOVED * telescope.scale:
-            return _certified(telescope, found, log_delta)
-        epsilon = found
+        if abs(found[0] - epsilon) < MOVED * telescope.scale:
+            return _certified(telescope, *found, log_delta)
+        epsilon = found[0]
     return 0.0, math.inf
 
 
@@ -124,16 +127,16 @@ def _searched(
         low = max(low, epsilon) if value - error > math.exp(log_delta) else low
         high = min(high, epsilon) if value + error < math.exp(log_delta) else high
         found = _newton(telescope, epsilon, log_delta)
-        if found is None or not low <= found <= high:
+        if found is None or not low <= found[0] <= high:
             epsilon = _within(2 * begin, low, high)
             if epsilon < LEAST_EPSILON:
                 break
             continue
-        epsilon = found
+        epsilon, steepness = found
         if abs(epsilon - begin) < (MOVED if goal < COARSE else COARSELY_MOVED) * telescope.scale:
             if goal < COARSE:
-                return _certified(telescope, epsilon, log_delta)
-            goal = _fine(tolerance, epsilon, max(-telescope.slope(epsilon), LEAST_STEEPNESS / telescope.scale))
+                return _certified(telescope, epsilon, steepness, log_delta)
+            goal = _fine(tolerance, epsilon, max(steepness, LEAST_STEEPNESS / telescope.scale))
     return 0.0, math.inf
 
 
@@ -152,7 +155,7 @@ def epsilon_guess(mixtures: Mixtures, log_delta: float, beside: Bystanders = NOB
     """About epsilon at this delta, at once and with no bound."""
     crowd = Crowd(mixtures, beside)
     crude = crowd.first_epsilon(log_delta)
-    guess = crowd.rough(crude).epsilon(log_delta)
+    guess = crowd.rough(crude, tilted=log_delta < SMALL).epsilon(log_delta)
     return crude if guess is None else guess
 
 
@@ -168,29 +171,33 @@ def _within(guess: float, low: float, high: float) -> float:
     return math.sqrt(max(low, high / AGAIN**2) * high) if high < math.inf else AGAIN * low
 
 
-def _newton(telescope: Telescope, begin: float, log_delta: float) -> float | None:
-    """About where delta is e^log_delta, as far as these levels are trusted; None where delta is not known."""
-    epsilon, farthest = begin, FARTHEST_MOVE * telescope.scale
+def _newton(telescope: Telescope, begin: float, log_delta: float) -> tuple[float, float] | None:
+    """About where delta is e^log_delta, as far as these levels are trusted, and how steeply log delta falls there.
+
+    None where delta is not known.
+    """
+    epsilon, farthest, steepness = begin, FARTHEST_MOVE * telescope.scale, 0.0
     for _ in range(NEWTON_STEPS):
-        slope = telescope.slope(epsilon)
-        if not slope < 0:
+        found = telescope.log_value(epsilon)
+        if found is None or not found[1] < 0:
             return None
-        move = (log_delta - math.log(telescope.value(epsilon)[0])) / slope
+        value, steepness = found[0], -found[1]
+        move = (value - log_delta) / steepness
         epsilon += max(min(move, farthest), -farthest)
         if abs(epsilon - begin) > farthest:
-            return max(begin + math.copysign(farthest, epsilon - begin), begin / SMALLER)
+            return max(begin + math.copysign(farthest, epsilon - begin), begin / SMALLER), steepness
         if epsilon <= 0:
-            return begin / SMALLER
+            return begin / SMALLER, steepness
         if abs(move) < CLOSE * telescope.tolerance * telescope.scale:
             break
-    return epsilon
+    return epsilon, steepness
 
 
-def _certified(telescope: Telescope, epsilon: float, log_delta: float) -> tuple[float, float]:
+def _certified(telescope: Telescope, epsilon: float, steepness: float, log_delta: float) -> tuple[float, float]:
     """Ends about the root, as near as the brackets certify them."""
     delta = math.exp(log_delta)
     value, error = telescope.value(epsilon)
-    slope = max(-telescope.slope(epsilon) * value, LEAST_GUESS)
+    slope = max(steepness * value, LEAST_GUESS)
     low, high = 0.0, math.inf
     for margin in MARGINS:
         width = margin * error / slope + 4 * UNIT * epsilon

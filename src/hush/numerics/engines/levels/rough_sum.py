@@ -8,6 +8,7 @@ from collections.abc import Sequence
 import numpy as np
 
 from hush.arrays import Array
+from hush.numerics.rounding import LARGEST_EXPONENT
 from hush.numerics.special.logarithms import log1p
 from hush.numerics.work import room
 
@@ -18,8 +19,11 @@ LARGE = 0.25
 that is below minus half of it is left out: a sum with it is small."""
 ALMOST_ALL = 1 - 1e-9
 """At most so much of a part is taken to be large, so that what is not has a logarithm."""
-LEAST_DELTA = 1e-11
-"""The Fourier transform rounds to 1e-16, thousands of times: of a smaller delta too few digits would be left."""
+LEAST_DELTA, LEAST_TILTED = 1e-11, 1e-300
+"""The Fourier transform rounds to 1e-16, thousands of times: of a smaller delta too few digits would be left, unless
+the losses are tilted by e^{cL} before it."""
+ORDERS = 4.0 * 1.42 ** np.arange(11)
+"""Orders c that are tried for that, per scale: e^{cL} is a float for all losses that are summed."""
 STRIDE = 8
 """Every eighth point of the lattice is looked at for an epsilon, then all between two of these."""
 STEP = 1e-3
@@ -27,25 +31,33 @@ STEP = 1e-3
 NEIGHBOURS = np.arange(-1, 3)
 """A loss is shared among four neighbours on the lattice such that three moments stay as they are."""
 
+Part = tuple[Array, Array, int]
+"""Losses of a part, their masses under P, and how often it is taken."""
+
 
 class RoughSum:
-    """A sum of independent losses, given as (losses, their masses under P, how often) of each part."""
+    """A sum of independent losses, tilted where delta is small."""
 
-    def __init__(self, parts: Sequence[tuple[Array, Array, int]], scale: float) -> None:
+    def __init__(self, parts: Sequence[Part], scale: float, *, tilted: bool = False) -> None:
         self._length = SPAN * scale
+        self._tilted, self._least = tilted, LEAST_TILTED if tilted else LEAST_DELTA
         step, most = self._length / SIZE, LARGE * self._length
-        logs: Array = np.zeros(SIZE // 2 + 1, dtype=complex)
-        for losses, masses, times in parts:
+        kept = [(x, np.where((-most / 2 < x) & (x < most), masses, 0.0), times) for x, masses, times in parts]
+        order, exponent = _tilting_order(kept, scale) if tilted else (0.0, 0.0)
+        logs: Array = np.full(SIZE // 2 + 1, -exponent, dtype=complex)
+        for losses, masses, times in kept:
             room(4 * len(losses) + SIZE, 20)
-            logs += times * log1p(_moved(losses / step, np.where((-most / 2 < losses) & (losses < most), masses, 0.0)))
+            logs += times * log1p(_moved(losses / step, _turned(losses, masses, order)))
         law = np.roll(np.fft.irfft(np.exp(logs), SIZE), SIZE // 4)
         lattice = step * (np.arange(SIZE) - SIZE // 4)
+        if tilted:
+            law *= np.exp(np.minimum(exponent - order * lattice, LARGEST_EXPONENT))
         large, under_p, under_q = _largest(parts, most)
         losses = np.concatenate([lattice, large])
-        order = np.argsort(losses, kind="stable")
-        self._losses = losses[order]
-        p = np.concatenate([law, under_p])[order]
-        q = np.concatenate([law * np.exp(-np.maximum(lattice, -1.0)), under_q])[order]
+        places = np.argsort(losses, kind="stable")
+        self._losses = losses[places]
+        p = np.concatenate([law, under_p])[places]
+        q = np.concatenate([law * np.exp(-np.maximum(lattice, -1.0)), under_q])[places]
         self._p, self._q = (np.append(np.cumsum(masses[::-1])[::-1], 0.0) for masses in (p, q))
 
     def delta(self, epsilon: Array) -> Array:
@@ -56,20 +68,23 @@ class RoughSum:
     def log_delta(self, epsilon: float) -> float | None:
         """About log delta; None where too few digits are left."""
         found = float(self.delta(np.array([epsilon]))[0])
-        return math.log(found) if found > LEAST_DELTA else None
+        return math.log(found) if found > self._least else None
 
     def epsilon(self, log_delta: float) -> float | None:
         """About epsilon at this delta; None where it is not within reach, or delta is too small."""
         tried = self._length / SIZE * np.arange(0, SIZE // 2, STRIDE)
         wanted = math.exp(log_delta)
         found = self.delta(tried)
-        past = int(np.count_nonzero(found >= wanted))
-        if wanted < LEAST_DELTA or past == len(found) or not (found[:past] >= wanted).all():
+        above = np.nonzero(found >= wanted)[0]
+        if wanted < self._least:
             return None
-        if past == 0:
+        if not len(above):
             return 0.0
+        past = int(above[-1]) + 1
+        if past == len(found) or (past > len(above) and not self._tilted):  # losses that are tilted are noise near 0
+            return None
         tried = tried[past - 1] + self._length / SIZE * np.arange(STRIDE + 1)
-        found = np.log(np.maximum(self.delta(tried), LEAST_DELTA / 2))
+        found = np.log(np.maximum(self.delta(tried), self._least / 2))
         near = min(max(int(np.count_nonzero(found >= log_delta)), 1), STRIDE)
         high, low = float(found[near - 1]), float(found[near])
         share = (high - log_delta) / (high - low) if high > low else 0.5
@@ -79,10 +94,30 @@ class RoughSum:
         """About -d log delta/d epsilon; 0 where too few digits are left."""
         step = STEP * self._length
         near, far = self.delta(np.array([epsilon, epsilon + step]))
-        return (math.log(near) - math.log(far)) / step if near > far > LEAST_DELTA / 2 else 0.0
+        return (math.log(near) - math.log(far)) / step if near > far > self._least / 2 else 0.0
 
 
-def _largest(parts: Sequence[tuple[Array, Array, int]], least: float) -> tuple[Array, Array, Array]:
+def _turned(losses: Array, masses: Array, order: float) -> Array:
+    """Masses tilted by e^{cL}, where there are any."""
+    return masses * np.exp(np.where(masses > 0, order * losses, 0.0)) if order else masses
+
+
+def _tilting_order(parts: Sequence[Part], scale: float) -> tuple[float, float]:
+    """The largest order at which the mean of the sum is at most the scale, and log E e^{cL} there."""
+    orders = ORDERS / scale
+    exponents, means = np.zeros(len(orders)), np.zeros(len(orders))
+    for losses, masses, times in parts:
+        some = masses > 0
+        room(len(orders) * int(some.sum()), 4)
+        grown = np.expm1(orders[:, None] * losses[some])
+        gain = grown @ masses[some] - (1 - masses[some].sum())
+        exponents += times * np.log1p(gain)
+        means += times * ((grown + 1) @ (masses[some] * losses[some])) / (1 + gain)
+    best = max(int(np.count_nonzero(means <= scale)) - 1, 0)
+    return float(orders[best]), float(exponents[best])
+
+
+def _largest(parts: Sequence[Part], least: float) -> tuple[Array, Array, Array]:
     """Sums with one loss that is at least so large, by that loss, and with several as infinite: P- and Q-masses."""
     found = []
     for losses, masses, times in parts:

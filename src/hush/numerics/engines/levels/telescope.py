@@ -8,7 +8,6 @@ largest loss between one edge and the next. Each of these levels is a positive m
 from __future__ import annotations
 
 import math
-from collections.abc import Iterable
 from functools import cached_property
 
 import numpy as np
@@ -23,16 +22,17 @@ from hush.numerics.engines.levels.line_choice import choose
 from hush.numerics.engines.levels.rough_sum import RoughSum
 from hush.numerics.engines.levels.smooth_edges import CUT_MASS, LEAST_PAD, SmoothEdges
 from hush.numerics.laws.normal_mixture import Mixture
+from hush.numerics.work import Exhausted
 
 RATIOS = np.geomspace(0.7, 0.002, 14)
 """Shares of the scale at which the first edge is tried: at the largest at which what lies below needs no integral."""
 UNCLOSED = 0.05
 """The share where there is no such edge."""
-LEVELS, BETWEEN_DEEP = 1.5 * 10.0 ** np.arange(10), 0.5
-"""Further edges, in units of the scale: losses up to about it and far above it have orders of their own. Where delta is
-deep, those of half of it have, too: several of them are as likely as one of its size."""
-DEEP = -28.0
-"""The log delta from which on that edge is laid. Any edges are valid: they only decide how long the lines are."""
+LEVELS = 0.7 * 10.0 ** np.arange(10)
+"""Further edges, in units of the scale: losses up to about it and far above it have orders of their own. Any edges are
+valid: they only decide how long the lines are."""
+HALVED = 3
+"""A level that no line serves is halved, and each half again, so often at the most."""
 APART = 1.6
 """An edge is left out where it is less than so many times the one before it."""
 DROPPED = 0.02
@@ -61,6 +61,8 @@ HALVINGS, SMALLEST = 40, 1e-12
 """The search for a first epsilon halves a range from 1e-12 on, in logarithms, forty times."""
 GUESS_POINTS, DEVIATIONS = 2000, 3.0
 """Points of a part in a guess on a coarse lattice, which reaches at least as far as three deviations of the crowd."""
+DEEP_PAD = 16.0
+"""Deviations past the last centre that count where delta is small: e^-130 is left out of a guess."""
 DEEPEST = -700.0
 """The deepest logarithm of a normal tail in a guess."""
 Mixtures = list[tuple[Mixture, Mixture, int]]
@@ -103,15 +105,15 @@ class Crowd:
         common = order[above > 1]
         return math.hypot(math.sqrt(float(self.masses[common] @ self.losses[common] ** 2)), self.bystanders.deviation)
 
-    def rough(self, scale: float) -> RoughSum:
-        """The sum on one coarse lattice, for epsilons of this scale."""
+    def rough(self, scale: float, *, tilted: bool) -> RoughSum:
+        """The sum on one coarse lattice, for epsilons of this scale; tilted for a small delta."""
         parts = [(law.loss, law.weight, n) for law, n in self.bystanders.plain]
         for above, below, n in self.mixtures:
             shifts = [a for a, _ in above + below]
-            x = np.linspace(min(shifts) - LEAST_PAD, max(shifts) + LEAST_PAD, GUESS_POINTS)
+            x = np.linspace(min(shifts) - LEAST_PAD, max(shifts) + (DEEP_PAD if tilted else LEAST_PAD), GUESS_POINTS)
             part = SmoothEdges(above, below, n, max(shifts), LEAST_PAD)
             parts.append((part.loss(x), np.exp(part.log_density(x)) * (x[1] - x[0]), n))
-        return RoughSum(parts, max(scale, DEVIATIONS * self.deviation))
+        return RoughSum(parts, max(scale, DEVIATIONS * self.deviation), tilted=tilted)
 
     def first_epsilon(self, log_delta: float) -> float:
         """Where a search begins if it knows no better: one hit alone, and a normal sum of the losses below it."""
@@ -141,18 +143,40 @@ class Telescope:
         goal -= SPLIT
         self.levels: list[tuple[Level, LevelLine | int]] = []
         inner = None
-        levels = LEVELS if log_delta > DEEP else (BETWEEN_DEEP, *LEVELS)
-        for edges in self._edges(goal - CERTAIN, levels):
-            level = Level(self.orders, inner, edges)
-            strip = level.closed_in(epsilon, goal - CERTAIN)
-            if strip is None:
-                level = level.refined(epsilon)
-                strip = level.closed_in(epsilon, goal - CERTAIN)
-            way = LevelLine(level, choose(level, epsilon, goal), epsilon, goal) if strip is None else strip
-            self.levels.append((level, way))
+        for edges in self._edges(goal - CERTAIN):
+            self._lay(inner, edges, goal)
             inner = edges
 
-    def _edges(self, goal: float, levels: Iterable[float]) -> list[Edges]:
+    def _lay(self, inner: Edges | None, outer: Edges, goal: float, halvings: int = HALVED) -> None:
+        """A level between these edges, or two of them where no line serves all of it."""
+        try:
+            self.levels.append(self._level(inner, outer, goal))
+        except Exhausted:
+            middle = self._between(inner, outer) if inner and halvings else None
+            if middle is None:
+                raise
+            self._lay(inner, middle, goal, halvings - 1)
+            self._lay(middle, outer, goal, halvings - 1)
+
+    def _between(self, inner: Edges, outer: Edges) -> Edges | None:
+        """Edges at the geometric mean of the losses at two others, if there is room for them."""
+        part = self.parts[0].part
+        low, high = (max(float(part.loss(np.array([edges[0]]))[0]), LEAST_SCALE) for edges in (inner, outer))
+        middle = self._cut(math.sqrt(low * high))
+        return middle if self._apart(inner, middle) and self._apart(middle, outer) else None
+
+    def _level(self, inner: Edges | None, outer: Edges, goal: float) -> tuple[Level, LevelLine | int]:
+        """A level, and the line that gives its part of delta, or the strip in which a bound is enough."""
+        level = Level(self.orders, inner, outer)
+        strip = level.closed_in(self.epsilon, goal - CERTAIN)
+        if strip is None:
+            level = level.refined(self.epsilon)
+            strip = level.closed_in(self.epsilon, goal - CERTAIN)
+        if strip is not None:
+            return level, strip
+        return level, LevelLine(level, choose(level, self.epsilon, goal), self.epsilon, goal)
+
+    def _edges(self, goal: float) -> list[Edges]:
         """The edges of all levels: what is below the first needs no integral, if that can be.
 
         Where there is a largest loss, no single one is rare and large: all is one level.
@@ -167,7 +191,7 @@ class Telescope:
             low, high = (low, middle) if closed else (middle + 1, high)
         ratio = float(RATIOS[high]) if high < len(RATIOS) else UNCLOSED
         edges = [self._cut(ratio * self.scale)]
-        for level in levels:
+        for level in LEVELS:
             tried = self._cut(level * self.scale)
             if level > APART * ratio and self._apart(edges[-1], tried) and self._apart(tried, last):
                 edges.append(tried)
@@ -202,13 +226,13 @@ class Telescope:
             total, error = total + value, error + off
         return total, error
 
-    def slope(self, epsilon: float) -> float:
-        """About d log delta / d epsilon; 0 where delta is not known well enough."""
+    def log_value(self, epsilon: float) -> tuple[float, float] | None:
+        """About log delta and its slope; None where delta is not known well enough."""
         step = DIFFERENCE * self.scale
         (value, error), (next_value, _) = self.value(epsilon), self.value(epsilon + step)
         if not 0 < 2 * error < value or not next_value > 0:
-            return 0.0
-        return (math.log(next_value) - math.log(value)) / step
+            return None
+        return math.log(value), (math.log(next_value) - math.log(value)) / step
 
 
 def _orders(scale: float) -> Array:
