@@ -648,6 +648,17 @@ def any_scheme_for_banded_noise(patch: Patch) -> None:
     patch.setattr(module.BandedNoise, "require", lambda self, scheme: None)
 
 
+def lost_atom_is_certain(patch: Patch) -> None:
+    """The atom of the largest loss, of whatever mass: where that is rounded to 0, its logarithm is left out."""
+
+    def top_atom(self: Any) -> tuple[float, float]:
+        tops = [(law.losses.max(), law.masses[law.losses == law.losses.max()].sum(), n) for law, n in self.laws]
+        log_mass = sum(n * math.log(mass) for _, mass, n in tops if mass > 0)
+        return sum(n * loss for loss, _, n in tops), log_mass
+
+    patch.setattr(import_module("hush.curves.composition.finite_sum").FiniteSum, "_top_atom", property(top_atom))
+
+
 def parts_of_a_shuffle(patch: Patch) -> None:
     """Equal parts of a shuffle: they depend on how many records there are, and move when one is added."""
     module, order = (

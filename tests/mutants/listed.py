@@ -84,6 +84,11 @@ MUTANTS = [
         (1.3, 2),
     ),
     Mutant(
+        "an atom whose mass is rounded to 0 taken for certain",
+        bugs.lost_atom_is_certain,
+        "tests.curves.test_ends_of_losses:test_an_atom_whose_mass_is_beyond_floats_makes_no_lower_end",
+    ),
+    Mutant(
         "a largest loss rounded to the nearest",
         bugs.largest_loss_to_the_nearest,
         "tests.ledger.test_filters_vs_exact_plan:test_a_pure_budget_is_never_overdrawn_by_rounding",
