@@ -16,10 +16,10 @@ import re
 TOKEN = re.compile(r"\s{3,}|\s+|\d+(?:[.,]\d+)*|[A-Za-z]{2,}|[₀-₉₊₋ⱼᵢ]+|[²³¹⁰⁴-⁹⁺⁻]+|[\^_√′{}()\[\]]|.", re.DOTALL)
 RAISED = str.maketrans("⁰¹²³⁴⁵⁶⁷⁸⁹⁺⁻", "0123456789+−")
 LOWERED = str.maketrans("₀₁₂₃₄₅₆₇₈₉₊₋ⱼᵢ", "0123456789+−ji")
-NAMES = frozenset({"log", "exp", "max", "min", "sup", "inf", "cosh", "Re", "Im", "Bin"})
+NAMES = frozenset({"log", "exp", "max", "min", "sup", "inf", "cosh", "ln", "Re", "Im", "Bin"})
 """Words that are functions; other words of two letters and more are text."""
 SHORT_WORDS = frozenset(
-    {"or", "of", "is", "at", "if", "in", "to", "add", "and", "for", "gap", "low", "put", "the", "all"}
+    {"or", "of", "is", "at", "if", "in", "to", "add", "and", "for", "gap", "low", "put", "the", "all", "no", "run"}
 )
 """Words of two or three letters that are words; others are products of letters, as in e^{iy}."""
 CLOSING = {"(": ")", "[": "]", "{": "}"}
@@ -59,9 +59,14 @@ def _raised(text: str) -> str:
     return text
 
 
-def mathml(line: str) -> str:
-    """One line of a formula."""
-    return f'<math display="block">{_Reader(line.strip()).all()}</math>'
+def mathml(line: str, *, display: bool = True) -> str:
+    """One line of a formula, or a formula inside of a sentence.
+
+    >>> mathml("δ_k", display=False)
+    '<math><msub><mi>δ</mi><mi>k</mi></msub></math>'
+    """
+    opening = '<math display="block">' if display else "<math>"
+    return f"{opening}{_Reader(line.strip()).all()}</math>"
 
 
 class _Reader:
@@ -116,11 +121,11 @@ class _Reader:
             self._next()
             return self._until("}")
         if self._ahead() in ("−", "+", "*"):
-            return f"<mo>{self._next()}</mo>" + self._one()
+            return f"<mo>{self._next()}</mo>" + (self._one() if self._ahead() else "")
         if self._ahead() == "(":
             return self._one()
         word = self._next() if self.place < len(self.tokens) else ""
-        return "".join(map(_plain, word))  # of iJ each letter
+        return f"<mtext>{word}</mtext>" if len(word) > 3 and word.isalpha() else "".join(map(_plain, word))
 
     def _one(self) -> str:
         word = self._next()

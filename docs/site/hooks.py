@@ -12,7 +12,8 @@ from mkdocs.structure.files import File, Files
 
 sys.path.insert(0, str(Path(__file__).parent))  # mkdocs loads this file by its path, and not as a part of a package
 
-from formulas import is_formula, mathml, raised
+from formulas import is_formula, mathml
+from inline import inline
 from reference import PAGES as REFERENCE
 from reference import page as reference_page
 
@@ -28,7 +29,7 @@ SECTIONS: tuple[tuple[str, tuple[str, ...]], ...] = (
     ("By role", ("roles/*.md", "statistics-office.md", "databases.md")),
     (
         "Guides",
-        ("overview.md", "guide.md", "releases.md", "*learning*.md", "*training*.md", "linear-models.md", "*.md"),
+        ("first-hour.md", "overview.md", "guide.md", "releases.md", "*learning*.md", "*training*.md", "*.md"),
     ),
     ("Theory", ("theory/README.md", "theory/*.md")),
     ("Figures", ("figures.md", "figures/*.md")),
@@ -68,7 +69,7 @@ def menu(pages: list[str]) -> Iterator[dict[str, Any]]:
 def on_page_markdown(markdown: str, page: Any, **_: Any) -> str:
     """Formulas are set; what links to a file that is no page is its name."""
     if page.file.src_uri.startswith("theory/"):
-        markdown = raised(INDENTED.sub(_set, markdown))
+        markdown = inline(INDENTED.sub(_set, markdown))
     if page.file.src_uri in ("index.md", *(name.lower() for name in COPIED)) or page.file.src_uri.endswith(".ipynb"):
         return markdown
     return LINK.sub(lambda found: _to_source(found, DOCS / page.file.src_uri), markdown)

@@ -4,7 +4,9 @@ from __future__ import annotations
 
 import itertools
 import math
+from typing import Any
 
+import mpmath
 import numpy as np
 import pytest
 
@@ -100,3 +102,46 @@ def test_rounds_of_unequal_length_are_products() -> None:
 
 def test_one_step_is_the_step_itself() -> None:
     assert hush.Laplace(1.0).on(hush.Allocation(steps=1)) == hush.Laplace(1.0)
+
+
+@pytest.mark.parametrize("steps", [2, 3, 5])
+@pytest.mark.parametrize("epsilon", [3.0, 0.0025, 1e-6, 1e-12, 1e-16, 1e-20])
+def test_small_epsilons_keep_their_digits(epsilon: float, steps: int) -> None:
+    """Means of ratios near 1 were rounded before their logarithm was taken: at 1e-20 the upper bound was 0."""
+    answer = hush.PureDP(epsilon).on(hush.Allocation(steps=steps))
+    with mpmath.workdps(60):
+        high = 1 / (1 + mpmath.exp(-mpmath.mpf(epsilon)))
+        up, down = high / (1 - high), (1 - high) / high
+        remove = add = mpmath.mpf(0)
+        for ups in range(steps + 1):
+            chance = mpmath.binomial(steps, ups) * (1 - high) ** ups * high ** (steps - ups)
+            mean = (ups * up + (steps - ups) * down) / steps
+            remove, add = remove + chance * max(mean - 1, 0), add + chance * max(1 - mean, 0)
+        found = answer.delta(epsilon=0.0)
+        assert found.lower <= max(remove, add) <= found.upper
+        assert found.upper - found.lower < 1e-10 * found.upper
+
+
+@pytest.mark.parametrize("scale", [1e2, 1e4, 1e6, 1e9])
+def test_faint_laplace_noise_is_not_known_better_than_it_is(scale: float) -> None:
+    """Two steps at delta 0 as a double integral; below a step of the lattice the lower end was that of no sampling."""
+    with mpmath.workdps(40):
+        d, half = 1 / mpmath.mpf(scale), mpmath.mpf(1) / 2
+        top, least = mpmath.exp(d), mpmath.exp(-d)
+
+        def past(need: Any) -> Any:
+            """E(V - need)_+ of one step."""
+            found = least / 2 * max(top - need, 0) + half * max(least - need, 0)
+            if need >= top:
+                return found
+            start = (mpmath.log(need) / d + 1) / 2 if need > least else mpmath.mpf(0)
+            inner = (mpmath.exp(-start * d) - least) / 2
+            return found + half * least * (top - mpmath.exp(start * d)) - need * inner
+
+        bend = (mpmath.log(2 - least) / d + 1) / 2
+        middle = mpmath.quad(
+            lambda x: d / 2 * mpmath.exp(-x * d) * past(2 - mpmath.exp((2 * x - 1) * d)), sorted({0, half, 1, bend})
+        )
+        truth = (least / 2 * past(2 - top) + past(2 - least) / 2 + middle) / 2
+    found = hush.Laplace(scale).on(hush.Allocation(steps=2)).delta(epsilon=0.0)
+    assert found.lower <= truth <= found.upper

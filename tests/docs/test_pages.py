@@ -10,7 +10,9 @@ SILENT = {"docs/auditing.md": "REFUTED", "docs/linear-models.md": "patient"}
 """Pages that do not say what their blocks print, with a word of it."""
 PAGES = sorted(str(page.relative_to(ROOT)) for page in (ROOT / "README.md", *(ROOT / "docs").rglob("*.md")))
 NEED_TORCH = {"docs/learning.md", "docs/training-at-scale.md"}
-SHOWING = [page for page in PAGES if page not in SILENT and blocks(page)]
+ELSEWHERE = {"docs/first-hour.md"}
+"""Pages whose blocks run in a test of their own: tests/first_hour."""
+SHOWING = [page for page in PAGES if page not in SILENT and page not in ELSEWHERE and blocks(page)]
 
 
 @pytest.mark.parametrize("page", SHOWING)

@@ -149,6 +149,8 @@ def test_a_truncated_book(path: Path, keep: float) -> None:
         "UPDATE hush_book SET version = 99",
         "UPDATE hush_book SET version = 0",
         "UPDATE hush_budgets SET budget = '{}'",
+        "UPDATE hush_budgets SET name = x'00ff' WHERE name = 'ann'",
+        "UPDATE hush_budgets SET entry = 'x' WHERE name = 'ann'",
         "UPDATE hush_budgets SET budget = 'NaN'",
         "UPDATE hush_budgets SET above = 'nobody' WHERE name = 'ann'",
         "UPDATE hush_budgets SET budget = replace(budget, '\"epsilon\": 1.0', '\"epsilon\": NaN')",
@@ -187,6 +189,7 @@ NUMBERS = {
     ),
     "costs of another filter": 'UPDATE hush_entries SET costs = \'{"ann": "1 1", "census": "1"}\' WHERE number = 3',
     "a cost of nobody": 'UPDATE hush_entries SET costs = \'{"eve": "1"}\' WHERE number = 3',
+    "a purpose of bytes": "UPDATE hush_entries SET purpose = x'00ff' WHERE number = 3",
     "no time": "UPDATE hush_entries SET time = 'abc' WHERE number = 3",
     "the last number of all": (
         "UPDATE hush_entries SET number = 9223372036854775807 WHERE number = (SELECT max(number) FROM hush_entries)"
@@ -237,6 +240,7 @@ EDITS = {
     "a larger budget": "UPDATE hush_budgets SET budget = replace(budget, '\"epsilon\": 1.0', '\"epsilon\": 9.0')",
     "less spent": "UPDATE hush_budgets SET spent = '1' WHERE name = 'census'",
     "a budget more": "INSERT INTO hush_budgets SELECT 'x', NULL, budget, '0', 99 FROM hush_budgets WHERE name = 'census'",
+    "a budget of another entry": "UPDATE hush_budgets SET entry = 99 WHERE name = 'ann'",
     "an analyst set free": "UPDATE hush_budgets SET above = NULL WHERE name = 'ann'",
     "two entries in the place of each other": (
         "UPDATE hush_entries SET number = CASE number WHEN 3 THEN -5 WHEN 5 THEN -3 END WHERE number IN (3, 5)"

@@ -259,3 +259,18 @@ def test_neighbours_keep_their_place() -> None:
     blank = Neighbours.of(removed=1, in_place=True)
     assert blank.thin(lambda counts: counts).in_place
     assert blank.swap().in_place
+
+
+@pytest.mark.parametrize(("rate", "cap", "sigma"), [(0.1, 12, 1.0), (0.5, 1, 2.0), (0.9, 4, 0.7), (0.02, 30, 4.0)])
+@pytest.mark.parametrize("relation", [Relation.ADD_REMOVE, Relation.REPLACE])
+def test_any_number_of_records_is_above_every_number_and_near_the_worst(
+    rate: float, cap: int, sigma: float, relation: Relation
+) -> None:
+    step = hush.Gaussian(sigma).under(relation) if relation is Relation.REPLACE else hush.Gaussian(sigma)
+    numbers = sorted({*range(1, 12), *(int(cap / rate * k / 10) for k in range(3, 40)), 10**6})
+    any_number = step.on(hush.CappedPoisson(rate, cap))
+    for epsilon in (0.05, 0.5, 2.0):
+        known = [step.on(hush.CappedPoisson(rate, cap, n)).delta(epsilon=epsilon).upper for n in numbers if n > 0]
+        found = any_number.delta(epsilon=epsilon).upper
+        assert max(known) <= found * (1 + 1e-12)
+        assert found <= 2 * max(known)

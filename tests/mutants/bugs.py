@@ -642,6 +642,12 @@ def bystanders_weigh_nothing(patch: Patch) -> None:
 # -- correlated noise ---------------------------------------------------------------------------------------------
 
 
+def means_of_ratios_rounded(patch: Patch) -> None:
+    """Means of ratios near 1, rounded to floats near 1 before their logarithm is taken."""
+    module = import_module("hush.curves.theorems.any_allocation")
+    patch.setattr(module, "_more_than_one", lambda counts, losses: counts @ np.exp(losses) - counts.sum(axis=1))
+
+
 def any_scheme_for_banded_noise(patch: Patch) -> None:
     """Plain Poisson sampling with banded noise, accounted for as if the uses of a record were apart."""
     module = import_module("hush.mechanisms.schemes.spaced.banded_noise")

@@ -66,6 +66,12 @@ MUTANTS = [
         (0.02, 0.1),
     ),
     Mutant(
+        "means of ratios near 1, rounded",
+        bugs.means_of_ratios_rounded,
+        "tests.curves.test_any_allocation_vs_enumeration:test_small_epsilons_keep_their_digits",
+        (1e-16, 3),
+    ),
+    Mutant(
         "rounding of a small difference",
         bugs.rounding_of_small_differences,
         "tests.numerics.test_many_epsilons_vs_one:test_lines_far_from_where_they_were_made",

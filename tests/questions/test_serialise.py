@@ -5,6 +5,7 @@ from __future__ import annotations
 import inspect
 import json
 import math
+import time
 from dataclasses import dataclass, field, replace
 
 import numpy as np
@@ -403,3 +404,12 @@ def test_fields_of_other_types_are_refused_both_ways() -> None:
     text = {"hush": 2, "mechanism": encode(WobblyNoise(1.0)) | {"kind": "Listed", "extra": {}}}
     with pytest.raises(InvalidParameter, match="a field that has a JSON form"):
         from_json(json.dumps(text))
+
+
+@pytest.mark.parametrize("text", ['"' + '\\"' * 300_000, "[" * 60 + '"' + '\\"' * 300_000, '"\\\n' * 100_000])
+def test_strings_without_an_end_are_refused_at_once(text: str) -> None:
+    """Each quote of the text looked for its end up to the end of the text: the square of its length."""
+    start = time.process_time()
+    with pytest.raises(InvalidParameter):
+        from_json(text)
+    assert time.process_time() - start < 5

@@ -175,7 +175,7 @@ def test_releases_name_statistic_column_bounds_groups_and_unit() -> None:
     data = {"income": [1.0, 2.0, 3.0], "region": ["N", "S", "N"]}
     mean = hush.releases.mean(data, column="income", bounds=(0, 4), epsilon=1.0)
     said = mean.statement(style="methods", unit="household")
-    assert "the mean of column 'income', each value moved into the bounds 0 to 4," in said
+    assert "the mean of column 'income' (each value moved into the bounds 0 to 4) by" in said
     assert "every single household" in said
     assert "a function of the mean" in mean.map(lambda value: value * 2).statement()
     assert "the number of records" in hush.releases.Count(epsilon=1.0).release(data["income"]).statement()
@@ -189,7 +189,7 @@ def test_releases_name_statistic_column_bounds_groups_and_unit() -> None:
         epsilon=1.0,
     )
     table = query.release(data).statement(style="methods")
-    for part in ("table by 'region' (2 given groups)", "the number of records", "mean of income in bounds 0 to 5"):
+    for part in ("table by 'region' (2 given groups)", "people (the number of records)", "money (mean of income in bounds 0 to 5)"):
         assert part in table
 
 

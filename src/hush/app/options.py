@@ -36,6 +36,8 @@ SCHEMES = {
     "without-replacement": "WithoutReplacement",
 }
 """Ways to draw batches, by their words in an expression, and their classes."""
+STYLES = ("plain", "methods")
+"""How a guarantee is worded."""
 NUMBERS = ("noise", "rate", "steps", "steps_per_epoch", "examples", "batch_size", "epochs")
 """What describes a training run."""
 FORMS = (

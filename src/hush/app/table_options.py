@@ -91,12 +91,17 @@ def run(arguments: Namespace) -> str:
             "private": found.private,
             "notes": list(query.notes),
         }
+        if arguments.statement:
+            document["statement"] = found.statement(style=arguments.statement)
         return output.about(found.mechanism, document)
     title = f"hush release table, epsilon {arguments.epsilon:g}"
     framed = output.framed(title, found.value.shown(), "")
     head, *rest = str(found).split("\n  relation")
     lines = [framed or head, f"  epsilon    {spent.reported(7).removeprefix('= ')} at delta {arguments.delta:g}"]
-    return "\n".join([*lines, *("  relation" + part for part in rest), *(f"  note       {n}" for n in query.notes)])
+    lines += ["  relation" + part for part in rest]
+    if arguments.statement:
+        return "\n".join([*lines, "", found.statement(style=arguments.statement)])
+    return "\n".join([*lines, *(f"  note       {note}" for note in query.notes)])
 
 
 def met(arguments: Namespace, scheme: Any, table: hush.releases.Table | None) -> hush.releases.GroupBy:

@@ -8,18 +8,22 @@ from hush.curves.relation import Relation
 from hush.errors import InvalidParameter, NotCovered
 from hush.interop.events_read import from_dp_event
 from hush.mechanisms.combinators.one_after_another import Sequence
-from hush.mechanisms.leaves.stated import PureDP
 from hush.mechanisms.mechanism import Mechanism
 
 NEIGHBOURS = privacy_accountant.NeighboringRelation
-RELATIONS = {NEIGHBOURS.ADD_OR_REMOVE_ONE: Relation.ADD_REMOVE, NEIGHBOURS.REPLACE_ONE: Relation.REPLACE}
+RELATIONS = {
+    NEIGHBOURS.ADD_OR_REMOVE_ONE: Relation.ADD_REMOVE,
+    NEIGHBOURS.REPLACE_ONE: Relation.REPLACE,
+    NEIGHBOURS.REPLACE_SPECIAL: Relation.ZERO_OUT,
+}
 
 
 class DpEventAccountant(privacy_accountant.PrivacyAccountant):
     """A PrivacyAccountant whose numbers are certified: `get_epsilon` and `get_delta` never lie below the truth.
 
     Under REPLACE_ONE, `replaced` says what a sensitivity means: "stated" as RdpAccountant reads it, or "doubled" as
-    PLDAccountant does. `mechanism` is all that was composed, for every other question.
+    PLDAccountant does. REPLACE_SPECIAL is Relation.ZERO_OUT. `mechanism` is all that was composed, for every other
+    question.
 
     >>> from dp_accounting import GaussianDpEvent, PoissonSampledDpEvent
     >>> step = PoissonSampledDpEvent(0.01, GaussianDpEvent(1.0))
@@ -34,12 +38,11 @@ class DpEventAccountant(privacy_accountant.PrivacyAccountant):
         replaced: str | None = None,
     ) -> None:
         if neighboring_relation not in RELATIONS:
-            raise NotCovered(f"the neighbouring relation {neighboring_relation}: hush has add-or-remove and replace")
+            raise NotCovered(f"the neighbouring relation {neighboring_relation} of dp_accounting")
         super().__init__(neighboring_relation)
         self._relation, self._replaced = RELATIONS[neighboring_relation], replaced
-        self._nothing = PureDP(0.0, relation=self._relation)
+        self._nothing = self._read(privacy_accountant.dp_event.NoOpDpEvent())  # a wrong `replaced` is told at once
         self._composed: dict[Mechanism, int] = {}
-        self._read(privacy_accountant.dp_event.NoOpDpEvent())  # so that a wrong `replaced` is told at once
 
     @property
     def mechanism(self) -> Mechanism:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Callable
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any
 
 from hush.checks import count, number
@@ -21,6 +21,7 @@ from hush.mechanisms.leaves.stated import ApproxDP, PureDP
 from hush.mechanisms.leaves.stated_curves import ZCDP, RenyiDP
 from hush.mechanisms.mechanism import Mechanism
 from hush.mechanisms.scheme import Scheme
+from hush.mechanisms.schemes.capped_poisson import CappedPoisson
 from hush.mechanisms.schemes.fixed_size import WithoutReplacement, WithReplacement
 from hush.mechanisms.schemes.poisson import Poisson
 
@@ -30,9 +31,7 @@ DEEPEST = 200
 
 UNKNOWN = {
     "UnsupportedDpEvent": "it says itself that it has no description",
-    "RepeatAndSelectDpEvent": "no theorem on the best of a random number of runs is built in",
-    "SingleEpochTreeAggregationDpEvent": "it is stated for a record that is replaced by a special one",
-    "TruncatedSubsampledGaussianDpEvent": "no theorem on Poisson samples that are cut to a size is built in",
+    "RepeatAndSelectDpEvent": "its law is told by a mean alone; say best_of(runs=...) of the mechanism of one run",
 }
 """Events that have no equivalent, and why."""
 
@@ -41,14 +40,17 @@ def from_dp_event(event: Any, *, relation: Relation = Relation.ADD_REMOVE, repla
     """The mechanism that an event of dp_accounting describes.
 
     Under Relation.REPLACE, `replaced` says what a sensitivity means: "stated" (a replaced record moves the sum by that
-    much, as dp_accounting's RdpAccountant reads it) or "doubled" (by twice as much, as its PLDAccountant does). What
-    has no equivalent raises NotCovered.
+    much, as dp_accounting's RdpAccountant reads it) or "doubled" (by twice as much, as its PLDAccountant does).
+    Relation.ZERO_OUT is their REPLACE_SPECIAL: a record becomes one that adds nothing. What has no equivalent raises
+    NotCovered.
 
         from_dp_event(PoissonSampledDpEvent(0.01, GaussianDpEvent(1.0)))
         from_dp_event(GaussianDpEvent(1.0), relation=hush.Relation.REPLACE, replaced="doubled")
     """
-    found = _Reader(relation, checked_replaced(WHO, relation, replaced)).read(event)
-    return PureDP(0.0, relation=relation) if found is None else found
+    how, blank = checked_replaced(WHO, relation, replaced), relation is Relation.ZERO_OUT
+    noise_for = Relation.ADD_REMOVE if blank else relation
+    found = _Reader(noise_for, how, blank=blank).read(event)
+    return (PureDP(0.0, relation=noise_for) if found is None else found).under(relation)
 
 
 @dataclass(frozen=True)
@@ -58,6 +60,9 @@ class _Reader:
     relation: Relation
     replaced: str | None
     depth: int = 0
+    blank: bool = False
+    """Whether the whole is to be stated for a record that is blanked."""
+    on_sample: bool = False
 
     def read(self, event: Any) -> Mechanism | None:
         """The mechanism of an event, by the name of its class: that of a derived class may mean something else."""
@@ -70,7 +75,7 @@ class _Reader:
             raise NotCovered(f"the event {kind.__name__} of dp_accounting: {reason}")
         if self.depth > DEEPEST:
             raise InvalidParameter(WHO, f"at most {DEEPEST} events inside each other", depth=self.depth)
-        return EVENTS[kind.__name__](_Reader(self.relation, self.replaced, self.depth + 1), event)
+        return EVENTS[kind.__name__](replace(self, depth=self.depth + 1), event)
 
     def noisy(self, event: Any, field: str, make: Callable[[float, Relation], Mechanism]) -> Mechanism:
         """Noise relative to the sensitivity: without noise nothing is private."""
@@ -97,7 +102,7 @@ class _Reader:
 
     def sampled(self, event: Any, scheme: Scheme) -> Mechanism | None:
         """On a secret sample."""
-        inner = self.read(event.event)
+        inner = replace(self, on_sample=True).read(event.event)
         return None if inner is None else inner.on(scheme)
 
     def poisson(self, event: Any) -> Mechanism | None:
@@ -105,6 +110,36 @@ class _Reader:
         scheme = Poisson(rate=event.sampling_probability)
         found = self.sampled(event, scheme)
         return found if scheme.rate > 0 else None
+
+    def capped_poisson(self, event: Any) -> Mechanism | None:
+        """A Poisson sample that is cut to a size, from a dataset of a known one."""
+        if self.on_sample:
+            raise NotCovered("TruncatedSubsampledGaussianDpEvent on a sample: it states the size of a whole dataset")
+        population = count("TruncatedSubsampledGaussianDpEvent", 0, dataset_size=event.dataset_size)
+        rate, cap = event.sampling_probability, event.truncated_batch_size
+        scheme = CappedPoisson(rate=rate, cap=cap, population=max(population, 1))
+        noisy = self.noisy(event, "noise_multiplier", Gaussian)
+        return noisy.on(scheme) if rate > 0 and cap > 0 and population > 0 else None
+
+    def tree(self, event: Any) -> Mechanism:
+        """Sums over the nodes of trees, each record at one leaf of one of them: it is in one node per level."""
+        who, steps = "SingleEpochTreeAggregationDpEvent", event.step_counts
+        if not self.blank or self.on_sample:
+            raise NotCovered(f"{who} but for a blanked record of the whole dataset: else records change their leaves")
+        counts = steps if isinstance(steps, list | tuple) else [steps]
+        levels = max([count(who, 0, step_counts=one) for one in counts], default=0).bit_length()
+        if levels == 0:
+            raise InvalidParameter(who, "at least one step", step_counts=steps)
+        return self.noisy(
+            event,
+            "noise_multiplier",
+            lambda amount, relation: Gaussian(amount / math.sqrt(levels) * (1 - 1e-15), relation=relation),
+        )
+
+    def whole(self, name: str) -> None:
+        """A guarantee for a blanked record says nothing about a sample that lacks it: amplification needs that."""
+        if self.blank and self.on_sample:
+            raise NotCovered(f"{name} on a sample where a record is blanked: it does not say what removing one does")
 
     def discrete_laplace(self, event: Any) -> Mechanism:
         """The parameter is 1/scale: the scale is rounded down, so that it is not more noise than the event has."""
@@ -133,6 +168,7 @@ class _Reader:
     def concentrated(self, event: Any) -> Mechanism | None:
         """rho times the order, plus xi; a guarantee is stated for the relation, and never doubled."""
         who = "ZCDpEvent"
+        self.whole(who)
         rho, xi = (number(who, "rho, xi >= 0", 0.0, math.inf, **{n: getattr(event, n)}) for n in ("rho", "xi"))
         if xi == 0:
             return ZCDP(rho, relation=self.relation) if rho > 0 else None
@@ -142,12 +178,14 @@ class _Reader:
 
     def promised(self, event: Any) -> Mechanism:
         """A stated (epsilon, delta)."""
+        self.whole("EpsilonDeltaDpEvent")
         return ApproxDP(event.epsilon, event.delta, relation=self.relation)
 
     def mixture(self, event: Any) -> Mechanism | None:
         """sum_i p_i N(c_i, s^2) against N(0, s^2): the pair itself."""
         if self.relation is Relation.REPLACE:
             raise NotCovered("MixtureOfGaussiansDpEvent where a record is replaced: its pair is for one that is added")
+        self.whole("MixtureOfGaussiansDpEvent")
         shifts = _mixture(event)
         if set(shifts) <= {0.0}:
             return None
@@ -191,11 +229,13 @@ EVENTS: dict[str, Callable[[_Reader, Any], Mechanism | None]] = {
     "DiscreteLaplaceDpEvent": _Reader.discrete_laplace,
     "RandomizedResponseDpEvent": _Reader.response,
     "MixtureOfGaussiansDpEvent": _Reader.mixture,
+    "SingleEpochTreeAggregationDpEvent": _Reader.tree,
     "ZCDpEvent": _Reader.concentrated,
     "EpsilonDeltaDpEvent": _Reader.promised,
     "ComposedDpEvent": _Reader.composed,
     "SelfComposedDpEvent": _Reader.repeated,
     "PoissonSampledDpEvent": _Reader.poisson,
+    "TruncatedSubsampledGaussianDpEvent": _Reader.capped_poisson,
     "SampledWithReplacementDpEvent": lambda reader, event: reader.sampled(
         event, WithReplacement(size=event.sample_size, population=event.source_dataset_size)
     ),

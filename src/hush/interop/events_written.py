@@ -22,6 +22,7 @@ from hush.mechanisms.leaves.randomized_response import RandomizedResponse
 from hush.mechanisms.leaves.stated import ApproxDP, PureDP
 from hush.mechanisms.leaves.stated_curves import ZCDP
 from hush.mechanisms.mechanism import Mechanism, require
+from hush.mechanisms.schemes.capped_poisson import CappedPoisson
 from hush.mechanisms.schemes.fixed_size import WithoutReplacement, WithReplacement
 from hush.mechanisms.schemes.one_sample import Sampled
 from hush.mechanisms.schemes.poisson import Poisson
@@ -59,6 +60,8 @@ class _Writer:
 
     def noisy(self, mechanism: Any, event: Callable[[], Any]) -> Any:
         """Noise relative to the sensitivity: the event must be read as the mechanism was meant."""
+        if self.relation is Relation.ZERO_OUT and mechanism.relation is not Relation.ADD_REMOVE:
+            raise NotCovered(f"an event for {mechanism}, stated for replaced records, where one is blanked")
         doubled = self.relation is Relation.REPLACE and mechanism.relation is Relation.ADD_REMOVE
         if doubled != (self.replaced == DOUBLED):
             raise NotCovered(f"an event for {mechanism}, read with replaced={self.replaced!r}: it is not meant so")
@@ -94,6 +97,13 @@ class _Writer:
             raise NotCovered("an event of dp_accounting for a supplied pair other than a mixture of normals and one")
         places, weights = zip(*shifts, strict=True)
         return dp_event.MixtureOfGaussiansDpEvent(1.0, list(places), list(weights))
+
+
+def _capped(scheme: CappedPoisson, event: Any) -> Any:
+    if scheme.population is None or not isinstance(event, dp_event.GaussianDpEvent):
+        raise NotCovered(f"an event of dp_accounting for {scheme}, but of Gaussian noise and a known population")
+    noise = event.noise_multiplier
+    return dp_event.TruncatedSubsampledGaussianDpEvent(scheme.population, scheme.rate, scheme.cap, noise)
 
 
 def _epsilon_delta(epsilon: float, delta: float) -> Any:
@@ -142,6 +152,7 @@ MECHANISMS: dict[type, Callable[[_Writer, Any], Any]] = {
 
 SCHEMES: dict[type, Callable[[Any, Any], Any]] = {
     Poisson: lambda scheme, event: dp_event.PoissonSampledDpEvent(scheme.rate, event),
+    CappedPoisson: _capped,
     WithReplacement: lambda scheme, event: dp_event.SampledWithReplacementDpEvent(
         scheme.population, scheme.size, event
     ),

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from hush.curves.relation import Relation, checked_relation
+from hush.curves.relation import Relation, any_relation
 from hush.errors import InvalidParameter
 
 STATED, DOUBLED = "stated", "doubled"
@@ -14,7 +14,7 @@ RULE = (
 
 def checked_replaced(who: str, relation: Relation, replaced: object) -> str | None:
     """How a sensitivity is read: said for replace-one, and for replace-one alone."""
-    if checked_relation(who, relation) is Relation.ADD_REMOVE:
+    if any_relation(who, relation) is not Relation.REPLACE:
         if replaced is not None:
             raise InvalidParameter(who, "replaced for Relation.REPLACE alone", replaced=replaced)
         return None

@@ -62,6 +62,8 @@ def _cell(value: object) -> object:
 
 def _rows(entries: Iterable[Entry]) -> Iterator[dict[str, Any]]:
     for entry in entries:
+        if any(isinstance(value, bytes) for value in entry):
+            raise LedgerError("The book has an entry that is neither text nor number: it was edited.")
         yield entry._asdict() | {"time": shown_time(entry.time)}
 
 

@@ -247,6 +247,8 @@ class Ledger(Account):
         rows = self._store.read(lambda book: book.budgets())
         nodes: dict[str, Node] = {}
         for name, above, budget, _, number in rows:
+            if not isinstance(name, str) or not isinstance(number, int):
+                raise LedgerError("The book has a budget without a name or a number: it was edited.")
             if above is not None and above not in nodes:
                 raise LedgerError(f"The budget above {name!r} is missing: the book was edited.")
             known = self._nodes.get(name)

@@ -157,8 +157,9 @@ def verified(book: Transaction, anchor: Anchor | None) -> Verified:
 
 def _compare(book: Transaction, replay: _Replay) -> None:
     """The table of budgets against what the entries say."""
-    rows = {name: (above, text, read_units(spent)) for name, above, text, spent, _ in book.budgets()}
-    expected = {name: (above, replay.texts[name], replay.spent[name]) for name, above in replay.names.items()}
+    rows = {name: (above, text, read_units(spent), at) for name, above, text, spent, at in book.budgets()}
+    opened = {name: (replay.texts[name], replay.spent[name], at) for at, name in replay.numbers.items()}
+    expected = {name: (replay.names[name], *known) for name, known in opened.items()}
     wrong = sorted(starmap(lambda name, _: name, rows.items() ^ expected.items()))
     if wrong:
         raise LedgerError(f"The budget {wrong[0]!r} is not what the entries say: the book was edited.")

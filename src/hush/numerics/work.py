@@ -176,48 +176,46 @@ def remembered(size: int) -> Callable[[Callable[..., T]], Callable[..., T]]:
     return decorate
 
 
-def kept(size: int, most: float) -> Callable[[Callable[[Any], T]], Callable[[Any], T]]:
+def kept(size: int, most: float) -> Callable[[Callable[..., T]], Callable[..., T]]:
     """Keep the last values of a function that may attempt things, in a budget of its own: so much and no more.
 
-    The budget is always the same, so the value depends on the argument alone. What it used is charged to each question
-    that asks for it, once. An argument that has no hash is not kept.
+    The budget is always the same, so the value, or that there is none, depends on the arguments alone. What it used is
+    charged to each question that asks for it, once. Arguments that have no hash are not kept.
     """
 
-    def decorate(function: Callable[[Any], T]) -> Callable[[Any], T]:
-        known: dict[object, tuple[T, Trace]] = {}
+    def decorate(function: Callable[..., T]) -> Callable[..., T]:
+        known: dict[tuple[object, ...], tuple[tuple[T] | None, Trace]] = {}
 
-        def made(argument: object) -> tuple[T, Trace]:
+        def made(args: tuple[object, ...]) -> tuple[tuple[T] | None, Trace]:
+            """The value, if the work sufficed for it, and what it used."""
             budget = Allowance(most)
             token = _open.set(budget)
             try:
                 with np.errstate(over="raise", divide="raise", invalid="raise"):
-                    return function(argument), [most - budget.left]
+                    return (function(*args),), [most - budget.left]
+            except Exhausted:
+                return None, [most]
             finally:
                 _open.reset(token)
 
-        def charged(argument: object) -> tuple[T, Trace]:
-            """What was made; where the work did not suffice for it, it was done all the same."""
-            try:
-                return made(argument)
-            except Exhausted:
-                spend(most)
-                raise
-
         @wraps(function)
-        def inside(argument: object) -> T:
+        def inside(*args: object) -> T:
             try:
-                found = known.get(argument)
+                found = known.get(args)
             except TypeError:  # no hash
-                value, trace = charged(argument)
+                value, trace = made(args)
                 spend(trace[0])
-                return value
-            if found is None:
-                found = charged(argument)
-                if len(known) >= size:
-                    known.pop(next(iter(known)))
-                known[argument] = found
-            _replay((function, argument), found[1])
-            return found[0]
+            else:
+                if found is None:
+                    found = made(args)
+                    if len(known) >= size:
+                        known.pop(next(iter(known)))
+                    known[args] = found
+                value, trace = found
+                _replay((function, args), trace)
+            if value is None:
+                raise Exhausted
+            return value[0]
 
         return inside
 

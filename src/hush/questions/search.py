@@ -110,10 +110,10 @@ class Search:
         """Look from the place start on, until the safe end is within the goal of the boundary."""
         place = start
         while self.looks < LOOKS:
-            self._look(place)
+            self.look(place)
             if self._finished():
                 return
-            place = self._proposal()
+            place = self.proposal()
 
     @property
     def safe(self) -> Point | None:
@@ -135,7 +135,8 @@ class Search:
         slope = (finite[1].excess - finite[0].excess) / (finite[1].place - finite[0].place)
         return slope if slope > 0 else self.rise
 
-    def _look(self, place: float) -> None:
+    def look(self, place: float) -> None:
+        """Ask at this place, or as near to it as values go."""
         value = self._inside(self.scale.value(place))
         place = self.scale.place(value)
         step = abs(place - self.seen[-1].place) if self.seen else 1.0
@@ -170,6 +171,20 @@ class Search:
         low, high = self.scale.ends
         return self.safe.place if self.safe else low, self.unsafe.place if self.unsafe else high
 
+    def _root(self) -> float:
+        """About where the excess is 0: on a curve through the last three looks if it rises, else on a line."""
+        last = self.seen[-1]
+        straight = last.place - last.excess / self.slope
+        three = sorted(self.seen[-3:], key=lambda p: p.place)
+        if len(three) < 3 or not all(math.isfinite(p.excess) for p in three):
+            return straight
+        if not three[0].excess < three[1].excess < three[2].excess:
+            return straight
+        curved = sum(
+            p.place * math.prod(q.excess / (q.excess - p.excess) for q in three if q is not p) for p in three
+        )
+        return curved if self._between_neighbours(curved) else straight
+
     def _finished(self) -> bool:
         low, high = self.scale.ends
         if self.safe is None:
@@ -195,7 +210,8 @@ class Search:
         """Whether the slope was seen close by."""
         return self.looks > 1 and abs(self.seen[-1].place - self.seen[-2].place) < 0.05
 
-    def _proposal(self) -> float:
+    def proposal(self) -> float:
+        """Where to look next."""
         low, high = self._bracket()
         last = self.seen[-1]
         if self.looks > 2 and math.isinf(last.excess) and not (self.safe and self.unsafe):
@@ -203,7 +219,7 @@ class Search:
         stuck = len(self._widths) > 4 and self._widths[-1] > 0.5 * self._widths[-5]
         if stuck or not math.isfinite(last.excess):
             return (low + high) / 2
-        step = -last.excess / self.slope - 0.3 * self.goal
+        step = self._root() - last.place - 0.3 * self.goal
         if abs(step) < self.goal:  # as good as there: cross the boundary, so that both sides are known
             step = -math.copysign(0.9 * self.goal, last.excess)
         place = last.place + step

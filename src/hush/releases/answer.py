@@ -77,7 +77,7 @@ class Answerable(ABC):
         of = f" of column {column!r}" if column is not None and self.reads else ""
         level, bounds = getattr(self, "p", None), getattr(self, "bounds", None)
         which = "" if level is None or self.noun == "median" else f" at level {level:g}"
-        moved = f", each value moved into the bounds {bounds[0]:g} to {bounds[1]:g}," if bounds else ""
+        moved = f" (each value moved into the bounds {bounds[0]:g} to {bounds[1]:g})" if bounds else ""
         return f"the {self.noun}{which}{of}{moved}"
 
     def kept(self, value: Any) -> Any:

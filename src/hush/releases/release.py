@@ -102,7 +102,7 @@ class Release(Shown):
         >>> import hush
         >>> found = hush.releases.mean([1, 2], bounds=(0, 3), epsilon=1.0)
         >>> print(found.statement(style="methods"))
-        We released the mean, each value moved into the bounds 0 to 3, by this mechanism: ...
+        We released the mean (each value moved into the bounds 0 to 3) by this mechanism: ...
         """
         return self.mechanism.statement(delta=delta, unit=unit, style=style, subject=self.subject)
 

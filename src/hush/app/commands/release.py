@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any
 
 import hush
 from hush.app import book_options, output, progress, table_options
-from hush.app.options import add_examples, add_json
+from hush.app.options import STYLES, add_examples, add_json, number_or_fraction
 from hush.errors import InvalidParameter
 from hush.numerics.decimals import rounded_down
 
@@ -47,7 +47,7 @@ def add(parser: ArgumentParser) -> None:
     parser.add_argument("--epsilon", type=float, required=True, help="what the release may give away in the end")
     parser.add_argument("--delta", type=float, default=0.0, help="0 (the default): pure, with Laplace noise")
     parser.add_argument("--bounds", nargs="+", action="append", metavar="LOW HIGH", help="where numbers are clamped to")
-    parser.add_argument("--sample", type=float, metavar="RATE", help="run on a secret Poisson sample of this rate")
+    parser.add_argument("--sample", type=number_or_fraction, metavar="RATE", help="run on a secret Poisson sample")
     parser.add_argument("--p", type=float, help="which quantile, 0 to 1")
     parser.add_argument("--size", type=float, help="public number of records, for a mean")
     parser.add_argument("--categories", nargs="+", help="the categories of a histogram")
@@ -56,6 +56,7 @@ def add(parser: ArgumentParser) -> None:
     parser.add_argument("--unit", metavar="COLUMN", help="protect all records that share a value of this column")
     parser.add_argument("--max-contributions", type=int, metavar="K", help="records kept of each unit")
     parser.add_argument("--confidence", type=float, default=0.95, help="of the intervals (0.95)")
+    parser.add_argument("--statement", choices=STYLES, help="a paragraph on it too: for everybody, or for a paper")
     book_options.add(parser)
     add_json(parser)
     table_options.add(parser)
@@ -187,6 +188,8 @@ def _text(arguments: Namespace, found: Targeted, release: hush.releases.Release)
     if arguments.sample is not None or arguments.unit:
         inner = found.query.mechanism.epsilon(delta=arguments.delta).upper
         lines.insert(2, f"  noise for  epsilon {rounded_down(inner, 7)} on a record that is used")
+    if arguments.statement:
+        lines += ["", release.statement(delta=arguments.delta, style=arguments.statement)]
     return "\n".join(lines)
 
 
@@ -214,6 +217,8 @@ def _json(arguments: Namespace, found: Targeted, release: hush.releases.Release)
         "inner": found.value,
         "private": release.private,
     }
+    if arguments.statement:
+        document["statement"] = release.statement(delta=arguments.delta, style=arguments.statement)
     return output.about(release.mechanism, document)
 
 

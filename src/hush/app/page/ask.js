@@ -43,7 +43,11 @@ export class Slot {
 
   constructor(name) { this.#name = name; }
 
-  get busy() { return this.#flight !== null; }
+  // Nobody waits for its answer any more: the server ends the question, too.
+  giveUp() {
+    this.#next();
+    this.#flight?.stop.abort();
+  }
 
   ask(name, given) {
     const turn = this.#next();
@@ -84,6 +88,11 @@ const slots = new Map();
 export function slot(name) {
   if (!slots.has(name)) slots.set(name, new Slot(name));
   return slots.get(name);
+}
+
+// Another view is opened: what the last one asked must not keep the new one waiting. What is written down is not called back.
+export function giveUpAll() {
+  slots.forEach((one, name) => { if (name !== "record") one.giveUp(); });
 }
 
 // Ask, then show the answer or what is wrong; an answer that came too late is dropped.

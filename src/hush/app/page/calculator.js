@@ -1,7 +1,7 @@
 // The calculator: what ran, by forms or as an expression; epsilon with its interval; which noise meets a target.
 
 import { answer } from "./ask.js";
-import { button, el, labelled, options, plain, tell } from "./dom.js";
+import { button, el, labelled, options, plain, table, tell } from "./dom.js";
 import { numberField, problem, segments } from "./fields.js";
 import { alike, guessedTraining, parsed, starter, vocabulary, written } from "./language.js";
 import { MOST_RUNS, keep, newRun, state, uniqueName } from "./state.js";
@@ -16,7 +16,9 @@ const EXAMPLES = [
 ];
 
 export function view(main, redraw) {
-  const cards = state.runs.map((run) => card(run, redraw));
+  const beside = el("section", { class: "beside", "aria-label": "Side by side" });
+  const compare = () => beside.replaceChildren(...(state.runs.length > 1 ? [sideBySide()] : []));
+  const cards = state.runs.map((run) => card(run, redraw, compare));
   const delta = numberField("δ: the chance that the promise fails", {
     value: state.delta, low: 1e-12, high: 0.1, log: true,
     help: "Below one over the number of people; 1e-5 and 1e-6 are usual.",
@@ -39,17 +41,29 @@ export function view(main, redraw) {
       el("h1", { text: "What does it cost in privacy?" }),
       el("p", { text: "Say what ran. The answer is ε: the smaller, the less anybody can learn about one record." })),
     el("section", { class: "shared", "aria-label": "For all runs" }, delta.node, labelled("Start from", example), el("div", { class: "field end" }, more)),
-    el("div", { class: state.runs.length > 1 ? "runs many" : "runs" }, cards.map((one) => one.node)));
+    beside, el("div", { class: state.runs.length > 1 ? "runs many" : "runs" }, cards.map((one) => one.node)));
+  compare();
   cards.forEach((one) => one.ask());
 }
 
-function card(run, redraw) {
+// All runs in a few lines: on a narrow screen the cards are far apart.
+function sideBySide() {
+  const rows = state.runs.map((run) => {
+    const found = run.answer;
+    return found ? [run.name, epsilonOf(found), found.compared, found.mechanism] : [run.name, "–", "", run.expression];
+  });
+  return table(["run", "ε", "neighbours", "what ran"], rows, "All runs side by side");
+}
+
+const epsilonOf = (found) => (found.upper === "inf" ? "none" : `${found.wide ? "≤ " : ""}${found.shown}`);
+
+function card(run, redraw, compare) {
   const form = el("div", { class: "form" });
   const result = el("div", { class: "result" });
   const text = el("textarea", { rows: 2, spellcheck: "false", autocapitalize: "off", class: "code", value: run.expression });
   const heading = el("h2", {});
-  const name = el("input", { type: "text", value: run.name, maxlength: 60, "aria-label": "Name of this run" });
-  name.addEventListener("change", () => { run.name = uniqueName(name.value, run); name.value = run.name; keep(); });
+  const name = el("input", { type: "text", value: run.name, maxlength: 60, title: run.name, "aria-label": "Name of this run" });
+  name.addEventListener("change", () => { run.name = uniqueName(name.value, run); name.value = run.name; name.title = run.name; compare(); keep(); });
   heading.append(name);
   const seek = el("div", { class: "seek" });
 
@@ -59,6 +73,7 @@ function card(run, redraw) {
       ? ["training", { ...run.training, delta: state.delta }] : ["epsilon", { expression: run.expression, delta: state.delta }];
     answer(`run-${run.id}`, question, given, (found) => {
       run.answer = found;
+      compare();
       if (run.mode === "training") {
         run.expression = found.expression;
         if (document.activeElement !== text) text.value = found.expression;
@@ -69,6 +84,7 @@ function card(run, redraw) {
       tell(`${run.name}: epsilon at most ${found.shown} at delta ${plain(state.delta)}`);
     }, (error) => {
       run.answer = null;
+      compare();
       result.removeAttribute("aria-busy");
       result.replaceChildren(problem(error));
       tell(`${run.name}: ${error.message}`);
@@ -126,13 +142,13 @@ function card(run, redraw) {
 }
 
 function answered(found, run) {
-  const finite = found.upper !== "inf";
+  if (found.upper === "inf") return nothingFinite(found);
   const parts = [
-    el("p", { class: "epsilon" }, el("span", { class: "symbol", text: "ε" }), finite ? (found.wide ? " ≤ " : " = ") : " ", el("output", { class: "value", text: finite ? found.shown : "no finite value" })),
+    el("p", { class: "epsilon" }, el("span", { class: "symbol", text: "ε" }), found.wide ? " ≤ " : " = ", el("output", { class: "value", text: found.shown })),
     el("p", { class: "at", text: `at δ = ${plain(state.delta)}, rounded up` }),
     el("dl", { class: "facts" }, facts(found, run)),
   ];
-  if (found.wide && finite) {
+  if (found.wide) {
     parts.push(el("p", { class: "notice", text: found.lower > 0
       ? "The truth lies between the two ends: an attack attains the lower one, the upper one is proven."
       : "An upper bound: no attack is known that comes near it." }));
@@ -142,6 +158,17 @@ function answered(found, run) {
     parts.push(el("p", { class: "meaning", text: `One record changes the probability of any outcome by a factor of at most ${large(found.factor)}${rest}.` }));
   }
   return parts;
+}
+
+function nothingFinite(found) {
+  return [
+    el("p", { class: "epsilon none" }, el("output", { class: "value", text: "No finite ε" })),
+    el("p", { class: "at", text: `at δ = ${plain(state.delta)}` }),
+    el("p", { class: "notice", text: state.delta === 0
+      ? "At δ = 0 nothing may fail, and nothing finite is proven then: Gaussian noise, for one, has no such ε. Choose a δ above 0."
+      : "Nothing finite is proven at this δ. Choose a larger δ, or more noise." }),
+    el("dl", { class: "facts" }, el("dt", { text: "what ran" }), el("dd", { text: found.mechanism })),
+  ];
 }
 
 const large = (factor) => (Number(factor) < 1e6 ? factor : Number(factor).toExponential().replace("e+", "e"));
@@ -175,8 +202,8 @@ function releasesForm(run, change, fill) {
   const items = releases.map((release, number) => el("li", { class: "release" },
     release.map((part, place) => partForm(part, place, number, changed, rebuilt, place ? () => { release.splice(place, 1); rebuilt(); } : null)),
     el("p", { class: "row" },
-      button("Add a step to it", () => { release.push(starter("repeat", 1)); rebuilt(); }, "quiet"),
-      releases.length > 1 ? button("Remove this release", () => { releases.splice(number, 1); rebuilt(); }, "quiet") : null)));
+      button("Add a step", () => { release.push(starter("repeat", 1)); rebuilt(); }, "quiet small"),
+      releases.length > 1 ? button("Remove", () => { releases.splice(number, 1); rebuilt(); }, "quiet small") : null)));
   return el("div", {}, el("ol", { class: "releases" }, items),
     button("Add a release", () => { releases.push([starter("laplace", 0)]); rebuilt(); }));
 }

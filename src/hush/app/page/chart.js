@@ -12,7 +12,9 @@ const DARK = {
   lines: ["#6cbcea", "#f2994a", "#3fc79a", "#e58abf", "#d3cf5a", "#aca3f5", "#c3cad0"],
 };
 const FONT = "system-ui, -apple-system, 'Segoe UI', Roboto, Helvetica, Arial, sans-serif";
-const DASHES = { solid: [1, 0], heavy: [1, 0], dashed: [7, 4], dotted: [2, 3] };
+// More lines than colours: the next round of them is broken otherwise, so that no two lines look the same.
+const ROUNDS = ["solid", "mixed"];
+const DASHES = { solid: [1, 0], mixed: [9, 3, 2, 3], heavy: [1, 0], dashed: [7, 4], dotted: [2, 3] };
 const LABEL = "datum.value >= 0.001 && datum.value < 10000 ? format(datum.value, '~r') : replace(format(datum.value, '~e'), '+', '')";
 const NARROW = 480;
 
@@ -28,9 +30,16 @@ export function vega() {
   return library;
 }
 
+// Points whose line is drawn with a band, from what is attained to what is proven.
+function bands(chart) {
+  const wide = new Set(chart.lines.filter((line) => line.band).map((line) => line.label));
+  return new Set(chart.points.filter((point) => point.other !== undefined && wide.has(point.label)));
+}
+
 function ends(chart, axis) {
   if (chart[axis].domain) return chart[axis].domain;
-  const values = chart.points.flatMap((point) => (axis === "y" && point.other !== undefined ? [point.y, point.other] : [point[axis]]));
+  const banded = bands(chart);
+  const values = chart.points.flatMap((point) => (axis === "y" && banded.has(point) ? [point.y, point.other] : [point[axis]]));
   return [Math.min(...values), Math.max(...values)];
 }
 
@@ -58,13 +67,17 @@ function channel(chart, name, narrow, room) {
   return { field: name, type: "quantitative", scale: { type: "log", domain: [low, high], nice: false }, axis: ticks };
 }
 
+const colourOf = (line, place, palette) => (line.stroke === "dotted" ? palette.soft : palette.lines[place % palette.lines.length]);
+
+const strokeOf = (line, place, palette) => (line.stroke === "solid" ? ROUNDS[Math.floor(place / palette.lines.length) % ROUNDS.length] : line.stroke);
+
 function named(chart, palette, inside) {
   const labels = chart.lines.map((line) => line.label);
-  const colour = chart.lines.map((line, place) => (line.stroke === "dotted" ? palette.soft : palette.lines[place % palette.lines.length]));
+  const colour = chart.lines.map((line, place) => colourOf(line, place, palette));
   const shared = (range) => ({ field: "label", type: "nominal", scale: { type: "ordinal", domain: labels, range }, legend: inside ? {} : null, sort: null });
   return {
     color: shared(colour),
-    strokeDash: shared(chart.lines.map((line) => DASHES[line.stroke] ?? DASHES.solid)),
+    strokeDash: shared(chart.lines.map((line, place) => DASHES[strokeOf(line, place, palette)] ?? DASHES.solid)),
   };
 }
 
@@ -74,19 +87,28 @@ function specification(chart, palette, width, height, inside = false) {
   const dots = new Set(chart.lines.filter((line) => line.stroke === "dots").map((line) => line.label));
   const lined = chart.points.filter((point) => !dots.has(point.label));
   const layer = [];
-  if (chart.lines.some((line) => line.band)) {
+  const banded = bands(chart);
+  if (banded.size) {
     layer.push({
-      data: { values: lined.filter((point) => point.other !== undefined) },
+      data: { values: [...banded] },
       mark: { type: "area", opacity: 0.22, line: false, clip: true },
       encoding: { x, y, y2: { field: "other" }, color: styles.color },
     });
   }
-  layer.push({ data: { values: lined }, mark: { type: "line", clip: true, strokeWidth: 2.4, strokeJoin: "round" }, encoding: { x, y, ...styles } });
+  layer.push(...lineLayers(chart, lined, { x, y, ...styles }));
   if (chart.lines.some((line) => line.stroke === "dots") || lined.length <= 40) {
     const shown = lined.length <= 40 ? chart.points : chart.points.filter((point) => dots.has(point.label));
     layer.push({ data: { values: shown }, mark: { type: "point", filled: true, size: 46, opacity: 1 }, encoding: { x, y, color: styles.color } });
   }
   return { width, height, autosize: { type: "fit", contains: "padding" }, layer, config: configuration(palette) };
+}
+
+// Lines that the others are compared with, where a chart has some, are wide and lie below those that may coincide.
+function lineLayers(chart, lined, encoding) {
+  const wide = new Set(chart.lines.filter((line) => line.stroke === "heavy").map((line) => line.label));
+  const [below, above] = [lined.filter((point) => wide.has(point.label)), lined.filter((point) => !wide.has(point.label))];
+  return [[below, 5], [above, wide.size ? 1.8 : 2.4]].filter(([points]) => points.length).map(([values, strokeWidth]) => (
+    { data: { values }, mark: { type: "line", clip: true, strokeWidth, strokeJoin: "round", interpolate: chart.steps ? "step-after" : "linear" }, encoding }));
 }
 
 function configuration(palette) {
@@ -137,13 +159,14 @@ const filed = (chart, ending) => `${chart.title.toLowerCase().replace(/[^a-z0-9]
 function legend(chart) {
   const palette = colours();
   const items = chart.lines.map((line, place) => {
-    const colour = line.stroke === "dotted" ? palette.soft : palette.lines[place % palette.lines.length];
+    const colour = colourOf(line, place, palette);
+    const dash = DASHES[strokeOf(line, place, palette)] ?? DASHES.solid;
     const sample = document.createElementNS("http://www.w3.org/2000/svg", "svg");
     sample.setAttribute("viewBox", "0 0 30 8");
     sample.setAttribute("aria-hidden", "true");
     const mark = document.createElementNS("http://www.w3.org/2000/svg", line.stroke === "dots" ? "circle" : "line");
     const place0 = line.stroke === "dots" ? { cx: 15, cy: 4, r: 3.5, fill: colour } : {
-      x1: 0, x2: 30, y1: 4, y2: 4, stroke: colour, "stroke-width": 2.6, "stroke-dasharray": line.stroke === "solid" ? "none" : (DASHES[line.stroke] ?? [1, 0]).join(" "),
+      x1: 0, x2: 30, y1: 4, y2: 4, stroke: colour, "stroke-width": line.stroke === "heavy" ? 5 : 2.4, "stroke-dasharray": dash[1] ? dash.join(" ") : "none",
     };
     for (const [key, value] of Object.entries(place0)) mark.setAttribute(key, value);
     sample.append(mark);
@@ -165,6 +188,12 @@ function numbers(chart) {
 
 // A figure that draws itself anew when the width or the colours change; its place is cleared first.
 const drawn = new WeakMap();
+
+export function clear(place) {
+  drawn.get(place)?.();
+  drawn.delete(place);
+  place.replaceChildren();
+}
 
 export async function show(place, chart, { summary = "", height } = {}) {
   drawn.get(place)?.();

@@ -6,7 +6,7 @@ export function numberField(label, { value, low, high, step = "any", log = false
   const input = el("input", { type: "text", inputmode: "decimal", value: plain(value, 12), id: fresh("number"), autocomplete: "off", spellcheck: "false" });
   const field = el("div", { class: "field" }, el("label", { for: input.id, text: label }));
   const row = el("div", { class: "slide" });
-  const toPlace = (number) => (log ? Math.log(number) : number);
+  const toPlace = (number) => (log ? Math.log(Math.max(number, low)) : number);
   const fromPlace = (place) => {
     const number = log ? Math.exp(place) : place;
     return whole ? Math.round(number) : Number(number.toPrecision(3));

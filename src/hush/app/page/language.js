@@ -50,10 +50,10 @@ function said(part, place) {
 
 export const starter = (word, place) => ({ word, values: Object.fromEntries(
   (formOf(word, place)?.parameters ?? []).filter((one) => one.required)
-    .map((one) => [one.name, one.options ? one.options[0] : one.many ? "1 1e-6" : first(one.name)])) });
+    .map((one) => [one.name, one.options ? one.options[0] : one.many ? (word === "renyi" ? "2 0.1" : "1 1e-6") : first(one.name)])) });
 
 const first = (name) => ({ rate: "0.01", times: "10", size: "2", steps: "100", epsilon: "1", population: "1000", people: "1000",
-  choices: "2", order: "2", records: "100", flips: "100" }[name] ?? "1");
+  choices: "2", order: "2", omega: "2", bins: "100", epochs: "1", parts: "2", cap: "100", records: "100", flips: "100" }[name] ?? "1");
 
 const same = (one, other) => one === other || Number(one) === Number(other);
 
@@ -76,18 +76,13 @@ export function guessedTraining(text, examples) {
   if (noise.word !== "gaussian" || !scheme || !vocabulary.schemes.some((one) => one.word === scheme.word)) return null;
   const repeat = Number(rest.find((part) => part.word === "repeat")?.values.times ?? 1);
   if (rest.some((part) => !["repeat", "replace"].includes(part.word))) return null;
-  const found = { noise: Number(noise.values.noise_multiplier), scheme: scheme.word, examples };
-  if (scheme.word === "poisson") {
-    found.batch_size = Math.max(1, Math.round(Number(scheme.values.rate) * examples));
-    found.epochs = (repeat * found.batch_size) / examples;
-  } else if (scheme.word === "without-replacement") {
-    found.examples = Number(scheme.values.population);
-    found.batch_size = Number(scheme.values.size);
-    found.epochs = (repeat * found.batch_size) / found.examples;
-  } else {
-    found.batch_size = Math.max(1, Math.round(examples / Number(scheme.values.steps)));
-    found.epochs = repeat;
-  }
+  const said = Object.fromEntries(Object.entries(scheme.values).map(([name, value]) => [name, Number(value)]));
+  const rows = said.population ?? examples; // where the number of examples is part of the scheme, it is that one
+  const share = said.size ? said.size / said.population : (said.rate ?? 1 / (said.steps ?? said.bins)) / (said.parts && said.rate ? said.parts : 1);
+  const passes = said.epochs ?? (said.rate || said.size ? share * (said.rate ? said.parts ?? 1 : 1) : 1); // through the data, in one draw
+  const found = { noise: Number(noise.values.noise_multiplier), scheme: scheme.word, examples: rows };
+  found.batch_size = Math.max(1, Math.round(share * rows));
+  found.epochs = repeat * (said.rate || said.size ? (passes / share) * (found.batch_size / rows) : passes);
   found.epochs = Number(found.epochs.toPrecision(12));
   return found;
 }

@@ -20,7 +20,7 @@ export function view(main) {
 
 function parts(found, load) {
   const picture = el("div", { class: "place", id: "spending" });
-  if (found.entries.some((entry) => entry.kind !== "budget")) show(picture, found.chart, { height: 260 });
+  if (found.entries.some((entry) => entry.kind !== "budget")) show(picture, inSteps(found.chart), { height: 260 });
   const rows = found.entries.map((entry) => [String(entry.number), entry.time.slice(0, 16).replace("T", " "), entry.kind, entry.budget, entry.what || entry.kind, entry.mechanism, entry.purpose]);
   return [
     el("section", { class: "card" }, el("h2", { text: "Budgets" }), el("ul", { class: "budgets" }, found.budgets.map(budget))),
@@ -29,6 +29,18 @@ function parts(found, load) {
     el("section", { class: "card" }, el("h2", { text: "Entries, the newest first" }), table(["number", "time (UTC)", "kind", "budget", "what", "mechanism", "purpose"], rows, "Entries of the book")),
     el("section", { class: "card" }, el("h2", { text: "The promise in words" }), found.statement.split("\n\n").map((text) => el("p", { text })), el("p", { class: "help code", text: `anchor ${found.anchor}` })),
   ];
+}
+
+// What is spent stays spent until the next charge: steps up to the newest one, in a unit of time that suits their span.
+function inSteps(chart) {
+  const last = Math.max(...chart.points.map((point) => point.x));
+  const [unit, many] = last >= 2 ? ["days", 1] : last >= 1 / 12 ? ["hours", 24] : ["minutes", 1440];
+  const end = Math.max(last * many, 1);
+  const points = chart.lines.flatMap(({ label }) => {
+    const own = chart.points.filter((point) => point.label === label).map((point) => ({ ...point, x: point.x * many }));
+    return [...own, { label, x: end, y: own.at(-1).y }];
+  });
+  return { ...chart, steps: true, points, x: { ...chart.x, title: `${unit} since the first charge`, domain: [0, end] } };
 }
 
 function budget(one) {

@@ -1,6 +1,6 @@
 // The start: token, what the server can do, the state of the address, and the views.
 
-import { Problem, keepToken, slot } from "./ask.js";
+import { Problem, STALE, giveUpAll, keepToken, slot } from "./ask.js";
 import * as calculator from "./calculator.js";
 import { vega } from "./chart.js";
 import { copier, el, tell } from "./dom.js";
@@ -36,6 +36,7 @@ function go(name) {
 async function expressions() {
   for (const run of state.runs.filter((one) => !one.expression && one.mode === "training")) {
     const found = await slot(`run-${run.id}`).ask("training", { ...run.training, delta: state.delta });
+    if (found === STALE) return;
     run.expression = found.expression ?? run.expression;
   }
 }
@@ -44,6 +45,7 @@ let drawing = 0;
 
 async function draw() {
   const turn = ++drawing;
+  giveUpAll();
   if (!VIEWS[state.view] || VIEWS[state.view].hidden?.()) state.view = "calculator";
   const view = VIEWS[state.view];
   navigation();

@@ -128,8 +128,11 @@ function posteriorPart() {
 
 // -- every scheme ------------------------------------------------------------------------------------------------
 
+const COMPARED = ["Poisson", "shuffled batches"];
+
 function schemesPart() {
-  const run = state.runs.find((one) => one.mode === "training") ?? currentRun();
+  const training = state.runs.find((one) => one.mode === "training");
+  const run = training ?? currentRun();
   const { examples, batch_size: batch, noise, epochs } = run.training;
   const steps = Math.max(1, Math.floor(examples / batch));
   const own = Math.max(1, Math.round(epochs));
@@ -144,9 +147,9 @@ function schemesPart() {
     const labels = [...new Set(points.map((point) => point.label))];
     const chart = {
       title: `ε against epochs for every way to draw batches`,
-      subtitle: `noise multiplier ${plain(noise, 4)}, ${steps} steps per epoch, δ = ${plain(state.delta)}. A band reaches down to what an attack attains; without replacement is for replacing a record.`,
+      subtitle: `noise multiplier ${plain(noise, 4)}, ${steps} steps per epoch, δ = ${plain(state.delta)}. Lines are proven from above; the band of shuffled batches reaches down to what an attack attains. Even dashes: for a record that is replaced.`,
       x: { title: "epochs", log: true, domain: null }, y: { title: "ε, nats", log: true, domain: null },
-      lines: labels.map((label) => ({ label, stroke: label.includes("replace") ? "dashed" : "solid", band: true })), points,
+      lines: labels.map((label) => ({ label, stroke: COMPARED.includes(label) ? "heavy" : label.includes("replace") ? "dashed" : "solid", band: COMPARED.includes(label) })), points,
     };
     show(place, chart, { summary: mistake.textContent });
   };
@@ -158,9 +161,12 @@ function schemesPart() {
       if (count === own) mistake.textContent = found.mistake;
     } catch (error) { failed = error; }
   };
-  Promise.all(rounds.map(ask)).then(() => (rows.size ? draw() : place.replaceChildren(problem(failed))));
+  Promise.all(rounds.map(ask)).then(() => {
+    if (rows.size) draw();
+    else if (failed) place.replaceChildren(problem(failed));
+  });
   return section("The same training, drawn in every way",
-    "The common mistake is to shuffle the data and to report the ε of Poisson sampling. The lines show how far apart they are.", mistake, place);
+    `${training ? `${run.name}.` : "No run here is a training: an example."} The common mistake is to shuffle the data and to report the ε of Poisson sampling. The two wide lines show how far apart they are.`, mistake, place);
 }
 
 // -- Rényi and routes --------------------------------------------------------------------------------------------

@@ -1,7 +1,7 @@
 // The planner: should I sample, which mechanism, which batch size; before any data is seen.
 
 import { answer } from "./ask.js";
-import { show } from "./chart.js";
+import { clear, show } from "./chart.js";
 import { el, labelled, options, table, tell } from "./dom.js";
 import { numberField, problem, segments } from "./fields.js";
 
@@ -30,7 +30,7 @@ function releasePart() {
     tell(found.answer);
     show(place, { ...found.chart, subtitle: found.chart.subtitle.split("\n")[0] });
     numbers.replaceChildren(details("All rates and mechanisms", found.table));
-  }, (error) => said.replaceChildren(problem(error)));
+  }, (error) => failed(error, said, place, numbers));
   const numbers = el("div", {});
   const model = el("input", { type: "text", value: release.model, spellcheck: "false" });
   model.addEventListener("change", () => { release.model = model.value.trim(); ask(); });
@@ -61,7 +61,7 @@ function trainingPart() {
     tell(found.hints[0]);
     show(place, found.chart);
     numbers.replaceChildren(details("All batch sizes and epochs", found.table));
-  }, (error) => said.replaceChildren(problem(error)));
+  }, (error) => failed(error, said, place, numbers));
   const listed = (label, name, help) => {
     const input = el("input", { type: "text", value: train[name].join(" "), spellcheck: "false" });
     input.addEventListener("change", () => { train[name] = input.value.split(/[\s,]+/).filter(Boolean).map(Number); ask(); });
@@ -77,6 +77,12 @@ function trainingPart() {
     el("div", { class: "columns" },
       el("div", { class: "grid" }, fields.map((one) => one.node), listed("Batch sizes", "batch_sizes", "Numbers with spaces between them."), listed("Epochs", "epochs", "Numbers with spaces between them.")),
       el("div", {}, said, place)), numbers);
+}
+
+// What stood there is the answer to another question: it goes.
+function failed(error, said, ...stale) {
+  said.replaceChildren(problem(error));
+  stale.forEach(clear);
 }
 
 function details(text, [head, ...rows]) {

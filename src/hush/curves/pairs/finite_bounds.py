@@ -25,6 +25,8 @@ def above(losses: Array, high: Array, lattice: float) -> FinitePair:
 def below(losses: Array, low: Array, high: Array, lattice: float) -> FinitePair:
     """The finite pair whose profile joins lowered values: low and high bound delta - max(1 - t, 0) at t = e^losses[k].
 
+    0 must be one of the losses: a line across the kink of max(1 - t, 0) is above every profile that touches it.
+
     Right of t_k the slope is at least that of the chord before, left of t_{k+1} at most that of the chord behind:
     between them the profile is above the two lines with these slopes. What the chord exceeds them by is its bend.
     """

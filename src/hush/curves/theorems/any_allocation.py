@@ -19,11 +19,11 @@ from scipy import special
 from hush.arrays import Array
 from hush.curves.interval import Interval
 from hush.curves.pairs import finite_bounds
-from hush.curves.pairs.finite import BLUR, FinitePair
+from hush.curves.pairs.finite import BLUR, LARGEST_BLUR, FinitePair
 from hush.curves.pairs.pair import Pair
 from hush.errors import NotCovered
 from hush.numerics.rounding import UNIT
-from hush.numerics.work import remembered, room
+from hush.numerics.work import QUESTION, kept, remembered, room
 
 MOST_ATOMS = 200_000
 """Different means of a few values that are listed exactly."""
@@ -39,12 +39,16 @@ TAIL_ROUNDING = 1e-12
 """Relative error of tails of a loss: sums of some thousand floats, or special functions."""
 FFT_ROUNDING = 8.0
 """Units of rounding per level of a Fourier transform, in the Euclidean norm; its theory has less than five."""
+MOST_HIDDEN = 1e-6
+"""Relative change of all masses beyond which the list says less than the lattice."""
 LEAST = 1e-290
 """Masses below this may have lost digits: they are raised to it from above, and left out from below."""
 POINTS = 3000
 """Places of the tables that are composed."""
 OUT_OF_SIGHT = 1e-18
 """Tables end where delta is below this."""
+TABLE = 0.7 * QUESTION
+"""Work that such a table may take, the sum of all steps with it: the same for all questions."""
 
 
 @dataclass(frozen=True)
@@ -105,10 +109,11 @@ class AnyAllocation(Pair):
 def bounded_means(base: Pair, steps: int) -> tuple[FinitePair, FinitePair]:
     """Finite pairs below and above the mean of so many independent ratios."""
     values = _few_values(base, steps)
-    return _on_lattice(base, steps) if values is None else _listed(*values, steps, base.infinite)
+    found = None if values is None else _listed(*values, steps, base.infinite)
+    return _on_lattice(base, steps) if found is None else found
 
 
-@remembered(16)
+@kept(16, TABLE)
 def tabled_means(base: Pair, steps: int) -> tuple[FinitePair, FinitePair]:
     """The same on a lattice of losses, short enough to be composed."""
     below, above = bounded_means(base, steps)
@@ -124,7 +129,7 @@ def tabled_means(base: Pair, steps: int) -> tuple[FinitePair, FinitePair]:
 
 
 def _few_values(base: Pair, steps: int) -> tuple[Array, Array] | None:
-    """The values of V with their Q-masses, where they are so few that all means can be listed."""
+    """The losses with their Q-masses, where they are so few that all means of V can be listed; V = 0 is the last."""
     try:
         law = base.law()
     except NotCovered:
@@ -133,29 +138,64 @@ def _few_values(base: Pair, steps: int) -> tuple[Array, Array] | None:
     losses, mass = law.losses[kept], law.masses[kept] * (1 - base.infinite)
     if law.pieces or law.missing or not len(losses) or np.abs(losses).max() > 200:
         return None
-    values, q = np.exp(losses), mass * np.exp(-losses)
+    q = mass * np.exp(-losses)
     rest = 1 - math.fsum(q)
     if rest > 64 * UNIT:  # Q-mass where P has none: V = 0 there
-        values, q = np.append(values, 0.0), np.append(q, rest)
-    ways = math.lgamma(steps + len(values)) - math.lgamma(len(values)) - math.lgamma(steps + 1)
-    return (values, q) if ways < math.log(MOST_ATOMS) else None
+        losses, q = np.append(losses, -math.inf), np.append(q, rest)
+    ways = math.lgamma(steps + len(losses)) - math.lgamma(len(losses)) - math.lgamma(steps + 1)
+    return (losses, q) if ways < math.log(MOST_ATOMS) else None
 
 
-def _listed(values: Array, q: Array, steps: int, infinite: float) -> tuple[FinitePair, FinitePair]:
-    """Every mean of so many of these values, with its multinomial probability."""
+def _listed(values: Array, q: Array, steps: int, infinite: float) -> tuple[FinitePair, FinitePair] | None:
+    """Every mean of V, of so many of these losses, with its multinomial probability; None where rounding hides it."""
     counts = _ways(steps, len(values))
     room(counts.size, 6)
     parts = counts * np.log(q) - special.gammaln(counts + 1)
     logs = math.lgamma(steps + 1) + parts.sum(axis=1)
-    means = counts @ values / steps
     # each of the terms is off by a few units of itself, and the exponential of their sum by as much in all
     doubt = 8 * UNIT * (float(np.abs(parts).sum(axis=1).max()) + math.lgamma(steps + 1) + steps)
-    zero, some = float(np.exp(logs[means == 0]).sum()), means > 0
-    losses, masses = np.log(means[some]), np.exp(logs[some]) * means[some]
-    above = FinitePair.ordered(losses, np.maximum(masses, LEAST) * (1 + doubt), infinite, zero * (1 + doubt), BLUR)
+    more = _more_than_one(counts, values) / steps
+    zero, some = float(np.exp(logs[more == -1]).sum()), more > -1
+    losses, masses = np.log1p(more[some]), np.exp(logs[some]) * (1 + more[some])
+    off = counts[some] @ _off(values) / steps / (1 + more[some])
+    firm = off <= LARGEST_BLUR * np.abs(losses)
+    doubt += _hidden(losses[~firm], masses[~firm], off[~firm], losses[firm], masses[firm], zero)
+    if not doubt < MOST_HIDDEN:
+        return None
+    blur = max(BLUR, float(np.max(off[firm] / np.maximum(np.abs(losses[firm]), 1e-300), initial=0.0)))
+    above = FinitePair.ordered(losses, np.maximum(masses, LEAST) * (1 + doubt), infinite, zero * (1 + doubt), blur)
     sure = masses > LEAST
-    below = FinitePair.ordered(losses[sure], masses[sure] * (1 - doubt), infinite, zero * (1 - doubt), BLUR)
+    below = FinitePair.ordered(losses[sure], masses[sure] * (1 - doubt), infinite, zero * (1 - doubt), blur)
     return below, above
+
+
+def _more_than_one(counts: Array, losses: Array) -> Array:
+    """The sum of V - 1 over so many of these losses: near V = 1 it keeps the digits that V loses."""
+    return counts @ np.expm1(losses)
+
+
+def _off(values: Array) -> Array:
+    """How far V - 1 may be off, of each loss: by a few units of itself, and by what the loss is off."""
+    finite = np.where(np.isfinite(values), values, 0.0)
+    blur = BLUR * (1 + float(np.abs(finite).max()))
+    return 16 * UNIT * np.abs(np.expm1(values)) + blur * np.abs(finite) * np.exp(finite)
+
+
+def _hidden(soft: Array, weight: Array, off: Array, losses: Array, masses: Array, zero: float) -> float:
+    """By how much, relatively, all masses must change to make up for losses that nearly cancel, off by so much.
+
+    Such a loss changes delta only at epsilons of its own size, and there the others make delta at least as large as at
+    the largest of these epsilons. This holds in both directions.
+    """
+    if not len(soft):
+        return 0.0
+    reach = float((np.abs(soft) + off).max())
+    up, down = losses > reach, losses < -reach
+    rest = float((masses[up] * -np.expm1(reach - losses[up])).sum())
+    mirror = zero + float((masses[down] * np.exp(-losses[down]) * -np.expm1(reach + losses[down])).sum())
+    errors = float((weight * off).sum()), float((weight * np.exp(-soft) * off).sum())
+    shares = [e / other if other > 0 else math.inf for e, other in zip(errors, (rest, mirror), strict=True)]
+    return 2 * max(shares)
 
 
 def _ways(total: int, kinds: int) -> Array:
@@ -178,17 +218,22 @@ def _on_lattice(base: Pair, steps: int) -> tuple[FinitePair, FinitePair]:
     inner, outer = (base, base) if _has_tails(base) else base.enclosure()
     end = _reach(outer)
     cells = (CELLS if steps <= 256 else MOST_CELLS) // steps
-    if cells < FEWEST:
+    near = math.floor(cells / end)  # as many cells from 0 to 1, where the profile has its kink: 1 is on the lattice
+    if cells < FEWEST or near < 1:
         nothing = FinitePair(np.zeros(1), np.ones(1))
         return nothing, FinitePair(np.empty(0), np.empty(0), 1.0, 1.0)
-    width = end / cells
-    values = width * np.arange(1, cells + 1)
-    losses = np.log(values)
+    places = np.arange(1, cells + 1)
+    losses = _logs(places, near)
     high = _out_of_the_money(outer, losses)[1]
     low = np.minimum(_out_of_the_money(inner, losses)[0], high)
     above = finite_bounds.above(losses, high, math.nan)
     below = finite_bounds.below(losses, low, high, math.nan)
-    return _summed(below, width, steps, cells, up=False), _summed(above, width, steps, cells, up=True)
+    return _summed(below, near, steps, cells, up=False), _summed(above, near, steps, cells, up=True)
+
+
+def _logs(places: Array, whole: int) -> Array:
+    """log of places/whole, with all digits also near 1."""
+    return np.log1p((places - whole) / whole)
 
 
 def _has_tails(pair: Pair) -> bool:
@@ -218,17 +263,18 @@ def _out_of_the_money(pair: Pair, losses: Array) -> tuple[Array, Array]:
     return np.maximum(value - doubt, 0.0), np.maximum(value, 0.0) + doubt
 
 
-def _summed(pair: FinitePair, width: float, steps: int, cells: int, *, up: bool) -> FinitePair:
+def _summed(pair: FinitePair, near: int, steps: int, cells: int, *, up: bool) -> FinitePair:
     """The mean of so many ratios on the lattice: the Q-law of one to the power of the steps, by Fourier transforms."""
     size = 1 << (cells * steps).bit_length()
     room(size, 60)
     law = np.zeros(size, dtype=np.longdouble)
-    np.add.at(law, np.rint(np.exp(pair.losses) / width).astype(np.int64), pair.q_mass)
+    np.add.at(law, np.rint(np.exp(pair.losses) * near).astype(np.int64), pair.q_mass)
     law[0] += pair.at_minus_infinity
     found = np.fft.irfft(np.fft.rfft(law) ** steps, size)
     unit = float(np.finfo(np.longdouble).eps) * FFT_ROUNDING * math.log2(size)
     error = unit * (steps * float(np.sqrt(law @ law)) + 2)
-    means = width * np.arange(size) / steps
+    places = np.arange(size)
+    means = places / (near * steps)
     masses = found.astype(float)
     kept = masses > (0.0 if up else error)
     kept[0] = False
@@ -239,4 +285,4 @@ def _summed(pair: FinitePair, width: float, steps: int, cells: int, *, up: bool)
     p = masses[kept] * means[kept]
     solid = p > LEAST
     top = pair.at_infinity + lost + (LEAST * size if up else 0.0)
-    return FinitePair(np.log(means[kept][solid]), p[solid], top, zero, blur=BLUR)
+    return FinitePair(_logs(places[kept][solid], near * steps), p[solid], top, zero, blur=BLUR)

@@ -26,10 +26,12 @@ from hush.curves.pairs.pair import Pair
 from hush.curves.pairs.profile_law import ProfileLaw
 from hush.errors import NotCovered
 from hush.numerics.rounding import UNIT
-from hush.numerics.work import attempt, remembered, spend
+from hush.numerics.work import QUESTION, attempt, kept, part, remembered, spend
 
 POINTS = 1500
 """Points of a profile that a table joins by lines: any number is valid."""
+SMALL = -600.0
+"""Logs of chances below this are added, not taken for numbers: these would have lost digits."""
 SLACK = 1e-9
 """Relative room for the rounding of slopes, which are quotients of differences of up to 1e5 near numbers."""
 SAME_SLOPE, LEAST_SLOPE = 1e-3, -1e6
@@ -38,6 +40,8 @@ ROUNDING = 1e-13
 """Relative error of sums of masses from the top down."""
 UNDERFLOWN = 1e-300
 """Above every chance that floats cannot tell from 0, with the subnormal ones, which have few digits."""
+TABLE, ROOT = 0.3 * QUESTION, 0.05 * QUESTION
+"""Work that one table of a run may take, and the search of the shift on the run itself: the same for all questions."""
 
 
 class RunLaw(Protocol):
@@ -96,7 +100,11 @@ class SelectionPair(Pair):
 
     @property
     def infinite(self) -> float:
-        return min(self.runs.mean * self.run.infinite, 1.0)
+        return min(self._all_of(self.run.infinite), 1.0)
+
+    def _all_of(self, chance: float) -> float:
+        """1 - phi(1 - chance): what the best runs of this chance come to, if each of them tells everything."""
+        return float(self.runs.at_least_one_below(np.array(chance))) * (1 + ROUNDING)
 
     def swap(self) -> Pair:
         return self._other
@@ -109,16 +117,13 @@ class SelectionPair(Pair):
     def _shift(self) -> float:
         return shift_of(self.runs, self.opposite)
 
-    @cached_property
-    def _layers(self) -> tuple[Array, Array, Array, FinitePair] | None:
-        """None where they take too much work: one layer is then all there is."""
-        return attempt(lambda: layers(self.runs, self.run, self.opposite), None)
 
     @property
     def max_loss(self) -> float:
         return max(self.run.max_loss + self._shift, 0.0)
 
     def log_delta(self, epsilon: float, tolerance: float = 1e-9) -> Interval:
+        self._need_layers()
         low = least_log_delta(epsilon)
         high = self.log_bound(epsilon, tolerance)
         if epsilon < 0:  # the other direction says as much: 1 - e^eps + e^eps delta(-eps)
@@ -126,10 +131,18 @@ class SelectionPair(Pair):
             high = min(high, math.log1p(-math.exp(epsilon) * (1 - other)) + 8 * UNIT if other < 1 else 0.0)
         return low, max(min(high, 0.0), low)
 
+    def _need_layers(self) -> None:
+        """Exhausted, at once, where they take too much work and a Rényi curve may be known: it says more than one."""
+        if self.run.infinite == 0:
+            layers(self.runs, self.run, self.opposite)
+
     def log_bound(self, epsilon: float, tolerance: float) -> float:
         """log of what the theorem says in this direction alone: one layer, or all of them."""
-        one = self.run.log_delta(epsilon - self._shift, tolerance)[1] + math.log(self.runs.mean)
-        every = self._layered(epsilon)
+        one = self.run.log_delta(epsilon - self._shift, tolerance)[1]
+        # the integral of min(delta, u(s)) is 1 - phi(1 - delta), and that at most E[K] delta
+        one = math.log(self._all_of(math.exp(one))) if one > SMALL else one + math.log(self.runs.mean)
+        # asked for anew each time: what there was no work left for in one question may be there in the next
+        every = attempt(lambda: self._layered(epsilon), math.inf)
         found = min(one, math.log(every)) if every > 0 else one
         if epsilon < 0 < self.runs.none:
             found = float(np.logaddexp(found, math.log(self.runs.none * -math.expm1(epsilon))))
@@ -137,9 +150,7 @@ class SelectionPair(Pair):
 
     def _layered(self, epsilon: float) -> float:
         """The integral, as a sum over the pieces of h; never more of an event than the runs that can be in it."""
-        if self._layers is None:
-            return math.inf
-        widths, log_slopes, most, table = self._layers
+        widths, log_slopes, most, table = layers(self.runs, self.run, self.opposite)
         spend(10 * len(widths))
         places = epsilon + log_slopes
         above, other, _, _ = table.tails(places)
@@ -149,6 +160,7 @@ class SelectionPair(Pair):
         return float((widths * np.minimum(deltas, most)).sum()) * (1 + SLACK)
 
     def epsilon(self, log_delta: float, tolerance: float = 1e-9, floor: float = 0.0) -> Interval:
+        self._need_layers()
         target = log_delta - math.log(self.runs.mean)
         one = math.inf
         if target < 0:
@@ -164,16 +176,18 @@ class SelectionPair(Pair):
         return 0.0, ProfileLaw.of(*self.profile_points()).renyi(order)
 
 
-@remembered(64)
+@kept(64, ROOT + TABLE)
 def shift_of(runs: RunLaw, opposite: Pair) -> float:
-    """What the weights can add to a loss at the most."""
-    return runs.shift(opposite)
+    """What the weights can add to a loss at the most; from a table where the pair itself takes too much work."""
+    with part(ROOT / (ROOT + TABLE)):
+        found = attempt(lambda: runs.shift(opposite), None)
+    return runs.shift(dense_table(opposite)) if found is None else found
 
 
 @remembered(16)
 def layers(runs: RunLaw, run: Pair, opposite: Pair) -> tuple[Array, Array, Array, FinitePair]:
     """Widths and log-slopes of the pieces of h, the most Q-mass where each counts, and a table above the run's pair."""
-    other = dense_table(opposite)
+    table, other = dense_table(run), dense_table(opposite)
     x = runs.cuts
     spend(60 * len(x))
     mass = np.concatenate([[0.0], np.cumsum(other.q_mass[::-1])])
@@ -183,11 +197,11 @@ def layers(runs: RunLaw, run: Pair, opposite: Pair) -> tuple[Array, Array, Array
     a = np.append(np.exp(runs.log_weight(x[:-1])) * (1 + ROUNDING), 0.0)[::-1]
     b = np.append(np.exp(runs.log_weight(reached[1:])) * (1 - ROUNDING), 0.0)[::-1]
     left = np.append(x[:-1], 1.0)[::-1]
-    kept = _convex(a, b)
-    widths = np.diff(a[kept])
+    hull = _convex(a, b)
+    widths = np.diff(a[hull])
     with np.errstate(divide="ignore"):
-        slopes = np.log(np.maximum(np.diff(b[kept]), 0.0) / widths * (1 - SLACK))
-    return *_grouped(widths, slopes, left[kept[:-1]]), dense_table(run)
+        slopes = np.log(np.maximum(np.diff(b[hull]), 0.0) / widths * (1 - SLACK))
+    return *_grouped(widths, slopes, left[hull[:-1]]), table
 
 
 def _grouped(widths: Array, log_slopes: Array, most: Array) -> tuple[Array, Array, Array]:
@@ -220,7 +234,7 @@ def _convex(a: Array, b: Array) -> Array:
     return np.array(kept)
 
 
-@remembered(16)
+@kept(16, TABLE)
 def dense_table(pair: Pair) -> FinitePair:
     """A finite pair above this one: its profile at many epsilons, joined by lines; itself where it is made of lines."""
     epsilons = pair.kinks

@@ -31,6 +31,9 @@ MOST_RECORDS = 10**9
 """Up to here the sum of a binomial tail takes milliseconds."""
 ROOM = 5
 """Deviations above its mean at which a batch for training is cut: so few are, that it costs nothing."""
+NUMBERS = (-8, -4, -2, -1, 0, 0.5, 1, 1.5, 2, 2.5, 3, 4, 6, 10)
+"""Numbers of records at which a batch of any of them is looked at: how far the mean batch is above the cap, in roots of
+the cap. Any list is valid."""
 
 
 @dataclass(frozen=True)
@@ -91,13 +94,19 @@ class CappedPoisson(OneSample):
         """
         if self.population is None:
             return (0.0, 1.0), (0.0, self._most)
-        low, high = tail_bounds(self.population, self.rate, self.cap + 1)
-        share = self.cap / self.population
+        return self._full_of(self.population)
+
+    def _full_of(self, population: int) -> tuple[Interval, Interval]:
+        """The same of so many records."""
+        low, high = tail_bounds(population, self.rate, self.cap + 1)
+        share = self.cap / population
         room = 4 * UNIT
-        return tail_bounds(self.population - 1, self.rate, self.cap), (
-            low * share * (1 - room),
-            high * share * (1 + room),
-        )
+        return tail_bounds(population - 1, self.rate, self.cap), (low * share * (1 - room), high * share * (1 + room))
+
+    def _chance(self, population: int) -> float:
+        """How likely the record is in the batch if the others fill it, from above: it falls in their number."""
+        (least, _), (_, both) = self._full_of(population)
+        return min(both / least * (1 + 4 * UNIT), self._most) if least > FAINT else self._most
 
     @property
     def _most(self) -> float:
@@ -131,12 +140,25 @@ class CappedPoisson(OneSample):
 
     def _pair(self, free: Pair, inner: Mechanism, neighbours: Neighbours) -> Pair:
         """The cap others that are kept are a uniform subset, however many were drawn: one chance stands for all."""
-        (least, filled), (_, both) = self.full
-        if self.population is None:  # a mean of the two, whatever its weights are
-            return Largest.of((free, _displacing(inner, neighbours, self._most)))
-        chance = min(both / filled * (1 + 4 * UNIT), self._most) if filled > FAINT else self._most
-        displaced = _displacing(inner, neighbours, chance)
+        if self.population is None:
+            return self._any_number(free, inner, neighbours)
+        (least, filled), _ = self.full
+        displaced = _displacing(inner, neighbours, self._chance(self.population))
         return Blend.of([(free, 1 - least), (displaced, max(filled, FAINT))])
+
+    def _any_number(self, free: Pair, inner: Mechanism, neighbours: Neighbours) -> Pair:
+        """The largest over all numbers of records: between two of them the chance of one and the fullness of the next.
+
+        With more records a full batch is likelier, and one record less likely to be in it.
+        """
+        spread = math.sqrt(self.cap + 1)
+        means = (self.cap + steps * spread for steps in NUMBERS)
+        numbers = sorted({max(math.ceil(min(mean / self.rate, MOST_RECORDS)), self.cap + 1) for mean in means})
+        chances = [self._most, *(self._chance(number) for number in numbers)]
+        filled = [*(max(self._full_of(number)[0][1], FAINT) for number in numbers), 1.0]
+        displaced = (_displacing(inner, neighbours, chance) for chance in chances)
+        blends = (Blend.of([(free, 1 - w), (pair, w)]) for pair, w in zip(displaced, filled, strict=True))
+        return Largest.of((free, *blends))
 
     def listed(self, records: int, least: float) -> tuple[Counts, float]:
         if records > 1:

@@ -49,7 +49,7 @@ def check_size(who: str, text: str) -> None:
     if len(text) > LONGEST:
         raise InvalidParameter(who, f"at most {LONGEST} characters", length=len(text))
     depth = 0
-    for token in re.finditer(r'"(?:[^"\\]|\\.)*"|[\[\]{}]', text):
+    for token in re.finditer(r'"(?:[^"\\]|\\.)*"?|[\[\]{}]', text, re.DOTALL):  # a string without an end is passed once
         depth += {"[": 1, "{": 1, "]": -1, "}": -1}.get(token[0], 0)
         if depth > DEEPEST:
             raise InvalidParameter(who, f"at most {DEEPEST} levels of nesting", depth=depth)

@@ -157,15 +157,15 @@ class Planning:
         deviation = self.counted.noise(level, self.charged) if self.counted is not None else 0.0
         return deviation if level.gaussian else deviation / math.sqrt(2)
 
-    def _levels(self, scale: float, gaussian: bool) -> list[NoiseLevel]:
+    def _levels(self, scale: float, gaussian: bool, *, pure: bool = False) -> list[NoiseLevel]:
         shares = self.budget.shares(self.parts, gaussian)
-        return [NoiseLevel(scale * share, gaussian) for share in shares]
+        return [NoiseLevel(scale * share, gaussian, pure=pure) for share in shares]
 
     def _pure(self) -> NoisePlan:
         """Laplace noise and choices whose epsilons add up; where keys are unknown, new ones take all of delta."""
         turns = 1 if self.counted is None else self.unit.most.l0 * self.unit.turns
         for margin in MARGINS:
-            made = self._made(self._levels(self.budget.epsilon * (1 - margin) / turns, False), 1 - margin)
+            made = self._made(self._levels(self.budget.epsilon * (1 - margin) / turns, False, pure=True), 1 - margin)
             if made.mechanism.epsilon(delta=self.budget.delta).upper <= self.budget.epsilon:
                 return made
         raise NotCovered(TOO_MUCH)
@@ -178,7 +178,7 @@ class Planning:
         """
         place = self.parts.index(self.counted) if self.counted is not None else 0
         for margin in MARGINS:
-            levels = self._levels(self.budget.epsilon * (1 - margin), False)
+            levels = self._levels(self.budget.epsilon * (1 - margin), False, pure=True)
             bound = bound_for(levels[place].value, self.budget.delta * (1 - margin))
             levels[place] = replace(levels[place], bound=bound)
             made = self._made(levels)

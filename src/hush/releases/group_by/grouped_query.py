@@ -374,7 +374,7 @@ class GroupBy(Query):
     def noun(self) -> str:
         """The table in words: by which keys, of how many groups, with which statistics."""
         known = "groups found in the data" if self.domain is None else f"{len(self.domain)} given groups"
-        asked = "; ".join(f"{name}: {one.words}" for name, one in self.ask.items())
+        asked = ", ".join(f"{name} ({one.words})" for name, one in self.ask.items())
         which = "" if self.where is None else f" of the records with {self.where}"
         shown = f" with {asked}" if asked else ""
         return f"table by {' and '.join(map(repr, self.key_names))} ({known}){which}{shown}"

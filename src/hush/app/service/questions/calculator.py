@@ -100,11 +100,14 @@ def said_plan(plan: TrainPlan) -> str:
     'gaussian 1.0 | poisson 0.1 | repeat 20'
     """
     kind = type(plan.scheme)
-    drawn = " ".join([word_of(kind), *(str(getattr(plan.scheme, p.name)) for p in parameters(kind) if p.required)])
-    times = plan.steps // plan.epoch_steps
+    given = [(p, getattr(plan.scheme, p.name)) for p in parameters(kind)]
+    unusual = [(p, value) for p, value in given if p.required or value != getattr(kind, p.name)]
+    said = [str(value) if p.required else f"{p.name}={value}" for p, value in unusual]
+    drawn = " ".join([word_of(kind), *said])
+    times = -(-plan.steps // plan.epoch_steps)
     parts = [f"gaussian {plan.noise_multiplier!r}", drawn, *([f"repeat {times}"] if times != 1 else [])]
-    said = " | ".join(parts)
-    for form in (said, f"{said} | replace"):
+    whole = " | ".join(parts)
+    for form in (whole, f"{whole} | replace"):
         if parse(form) == plan.mechanism:
             return form
     raise InvalidParameter("A training run", "a plan that an expression can say", scheme=str(plan.scheme))
@@ -136,7 +139,7 @@ def _range(word: str) -> tuple[float, float]:
 def _rebuilt(said: list[list[Said]], release: object, part: object, name: object) -> Callable[[float], Mechanism]:
     """The expression with another value in one place."""
     places = [(r, p, key) for r, parts in enumerate(said) for p, one in enumerate(parts) for key in one.values]
-    if (release, part, name) not in places:
+    if (release, part, name) not in places or not isinstance(release, int) or not isinstance(part, int):
         raise InvalidParameter("The question", "the place of a number in the expression", parameter=name)
 
     def build(value: float) -> Mechanism:

@@ -2,12 +2,15 @@
 
 from __future__ import annotations
 
+import sys
 from typing import Any
 
 from hush.errors import InvalidParameter
 
 MOST_RUNS = 6
 """Runs that stand side by side."""
+MOST = sys.float_info.max
+"""A number is no larger, so that it fits wherever it is put: JSON has integers of any length."""
 
 
 def field(given: dict[str, Any], name: str) -> Any:
@@ -20,7 +23,7 @@ def field(given: dict[str, Any], name: str) -> Any:
 def number(given: dict[str, Any], name: str) -> float:
     """A field that is a number; its range is checked by whoever takes it."""
     value = field(given, name)
-    if isinstance(value, bool) or not isinstance(value, int | float):
+    if isinstance(value, bool) or not isinstance(value, int | float) or not abs(value) <= MOST:
         raise InvalidParameter("The question", f"a number as {name}", **{name: _shown(value)})
     return value
 

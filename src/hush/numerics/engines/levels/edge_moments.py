@@ -37,9 +37,9 @@ CELL_PER_EDGE, FLAT_EDGE = 0.3, 9.0
 class LossPowers:
     """c L at some orders and all points, and what windows are summed with: made once for all of them."""
 
-    def __init__(self, orders: Array, losses: Array) -> None:
+    def __init__(self, orders: Array, losses: Array, before: Array) -> None:
         room(len(orders) * len(losses), 5)
-        self.orders, self.losses = orders, losses
+        self.orders, self.losses, self.before = orders, losses, before
         self.exponents = orders[:, None] * losses
 
     def held(self, stop: int) -> Array:
@@ -70,7 +70,7 @@ class EdgeMoments:
 
     def loss_powers(self, orders: Array) -> LossPowers:
         """c L for each order and point."""
-        return LossPowers(orders, self.part.losses)
+        return LossPowers(orders, self.part.losses, self.strips.before(orders))
 
     def log_moment(self, order: float, edges: EdgePair) -> tuple[float, float]:
         """log of one moment and a bound on its relative error, as good as all strips allow."""
@@ -92,10 +92,10 @@ class EdgeMoments:
             beyond = part.log_masses((None, edges[1]), part.above)
             value[near], rounding[near] = self._departure(known, near, log_weight[:stop], beyond)
         # a window between two edges only falls to the left of the lattice, one below an edge is at most 1 there
-        first = 0.0 if edges[0] is None else float(window[0])
+        before = known.before + (0.0 if edges[0] is None else float(window[0]))
         points = lambda some: known.exponents[some] + log_weight  # noqa: E731
-        log_error = self._log_quadrature(orders, edges, points, value, strips, first)
-        error = np.exp(np.minimum(log_error, MOST_ERROR)) + self._past_ends(orders, edges, log_weight, value, first)
+        log_error = self._log_quadrature(orders, edges, points, value, strips, before)
+        error = np.exp(np.minimum(log_error, MOST_ERROR)) + self._past_ends(orders, edges, log_weight, value, before)
         # twice: near 1 the same rule also stands for the mass of the measure, and it leaves out points before the first
         return value, 2 * (error + rounding) + CUT_MASS
 
@@ -149,7 +149,7 @@ class EdgeMoments:
         points: Callable[[Array], Array],
         value: Array,
         local: Iterable[int],
-        first: float,
+        before: Array,
     ) -> Array:
         """log of the relative error of the trapezoid rule at real orders (L5): the least over some strips."""
         part, strips, widths = self.part, self.strips, self.strips.widths
@@ -161,7 +161,7 @@ class EdgeMoments:
         for mixture, some in ((part.below, orders > 0), (part.above, orders < -1)):
             poor = some & (least > POOR)
             if width(mixture) and poor.any():
-                cells = strips.cells(orders[poor], edges, points(poor), first)
+                cells = strips.cells(orders[poor], edges, points(poor), before[poor])
                 for k in local:
                     spend(12 * cells.size)
                     exponent = cells + power[poor, None] * strips.shrinking(mixture)[k]
@@ -171,15 +171,15 @@ class EdgeMoments:
                     least[poor] = np.minimum(least[poor], error)
         return least
 
-    def _past_ends(self, orders: Array, edges: EdgePair, log_weight: Array, value: Array, first: float) -> Array:
+    def _past_ends(self, orders: Array, edges: EdgePair, log_weight: Array, value: Array, before: Array) -> Array:
         """Bound on what the ends of the lattice add, relative to the whole (L6)."""
-        part, strips = self.part, self.strips
-        before = np.minimum(strips.before(orders) + first - value, MOST_ERROR)
+        part = self.part
+        before = np.minimum(before - value, MOST_ERROR)
         place = int(np.nonzero(log_weight > NOTHING / 2)[0][-1])
         loss, log_mass = part.at_cut(edges[1])
         last = np.maximum(log_weight[place] + orders * part.losses[place], log_mass + orders * loss)
         jump = last + self.strips.bump(orders) - math.log(part.step) - value
-        length = part.step + 2 * float(strips.widths[-1])
+        length = part.step + 2 * float(self.strips.widths[-1])
         return np.exp(before) + length * np.exp(np.minimum(jump, MOST_ERROR))
 
     def tilted(self, order: float, edges: EdgePair, x: Array, log_moment: float = 0.0, error: float = 0.0) -> Tilted:

@@ -20,7 +20,7 @@ FEWEST = 8
 """A line has at least so many nodes, as `decay.NODES_PER_OCTAVE` needs."""
 CANDIDATES = (0, 3, -3)
 """Orders that are tried on each side of the poles, counted from the one with the least period."""
-MOST_TRIED = 4
+MOST_TRIED = 2
 """Orders whose reach is worked out, best scores first."""
 NEAR_BEST = 5.0
 """Orders whose score is e^5 times the best are not tried."""

@@ -146,10 +146,12 @@ class Strips:
         """log of an upper bound on the moment of order c over each cell of the base lattice, and before the first."""
         window = self.part.base_window(edges)
         points = self.part.log_weights + window + order * self.part.losses
-        return self.cells(np.array([order]), edges, points[None, :], float(window[0]) if edges[0] else 0.0)[0]
+        orders = np.array([order])
+        before = self.before(orders) + (float(window[0]) if edges[0] else 0.0)
+        return self.cells(orders, edges, points[None, :], before)[0]
 
-    def cells(self, orders: Array, edges: EdgePair, points: Array, first: float) -> Array:
-        """The cells of points, after what is before them, where the window is at most e^first.
+    def cells(self, orders: Array, edges: EdgePair, points: Array, before: Array) -> Array:
+        """The cells of points, after what is before them.
 
         The cell in which the outer edge falls to 0 ends there.
         """
@@ -159,8 +161,7 @@ class Strips:
             loss, log_mass = self.part.at_cut(edges[1])
             cells[:, last] = np.maximum(cells[:, last], log_mass + orders * loss)
         cells = cells + self._bumps(orders)
-        start = self.before(orders)[:, None] + first
-        return np.concatenate([start, cells, np.full((len(orders), 1), NOTHING)], axis=1)
+        return np.concatenate([before[:, None], cells, np.full((len(orders), 1), NOTHING)], axis=1)
 
     @cached_property
     def angles(self) -> tuple[Array, Array]:

@@ -8,6 +8,7 @@ largest loss between one edge and the next. Each of these levels is a positive m
 from __future__ import annotations
 
 import math
+from collections.abc import Iterable
 from functools import cached_property
 
 import numpy as np
@@ -27,8 +28,11 @@ RATIOS = np.geomspace(0.7, 0.002, 14)
 """Shares of the scale at which the first edge is tried: at the largest at which what lies below needs no integral."""
 UNCLOSED = 0.05
 """The share where there is no such edge."""
-LEVELS = (0.03, 0.15, 0.5, *1.5 * 5.0 ** np.arange(14))
-"""Further edges, in units of the scale: losses far below it, about it and far above it have orders of their own."""
+LEVELS, BETWEEN_DEEP = 1.5 * 10.0 ** np.arange(10), 0.5
+"""Further edges, in units of the scale: losses up to about it and far above it have orders of their own. Where delta is
+deep, those of half of it have, too: several of them are as likely as one of its size."""
+DEEP = -28.0
+"""The log delta from which on that edge is laid. Any edges are valid: they only decide how long the lines are."""
 APART = 1.6
 """An edge is left out where it is less than so many times the one before it."""
 DROPPED = 0.02
@@ -137,7 +141,8 @@ class Telescope:
         goal -= SPLIT
         self.levels: list[tuple[Level, LevelLine | int]] = []
         inner = None
-        for edges in self._edges(goal - CERTAIN):
+        levels = LEVELS if log_delta > DEEP else (BETWEEN_DEEP, *LEVELS)
+        for edges in self._edges(goal - CERTAIN, levels):
             level = Level(self.orders, inner, edges)
             strip = level.closed_in(epsilon, goal - CERTAIN)
             if strip is None:
@@ -147,7 +152,7 @@ class Telescope:
             self.levels.append((level, way))
             inner = edges
 
-    def _edges(self, goal: float) -> list[Edges]:
+    def _edges(self, goal: float, levels: Iterable[float]) -> list[Edges]:
         """The edges of all levels: what is below the first needs no integral, if that can be.
 
         Where there is a largest loss, no single one is rare and large: all is one level.
@@ -162,7 +167,7 @@ class Telescope:
             low, high = (low, middle) if closed else (middle + 1, high)
         ratio = float(RATIOS[high]) if high < len(RATIOS) else UNCLOSED
         edges = [self._cut(ratio * self.scale)]
-        for level in LEVELS:
+        for level in levels:
             tried = self._cut(level * self.scale)
             if level > APART * ratio and self._apart(edges[-1], tried) and self._apart(tried, last):
                 edges.append(tried)

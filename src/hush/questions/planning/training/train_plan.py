@@ -305,11 +305,12 @@ def _least_noise(
     limit = number("train_plan", "1e-6 <= epsilon <= 100", 1e-6, 100.0, epsilon=epsilon)
     if draws == 0:
         return 1.0
-    alone = calibrate(lambda noise: Gaussian(noise).repeat(draws), over=(0.01, 1e8), epsilon=limit, delta=delta).value
+    times = draws * (1 if scheme.one_sample else max(round(scheme.steps * scheme.step_share), 1))
+    alone = calibrate(lambda noise: Gaussian(noise).repeat(times), over=(0.01, 1e8), epsilon=limit, delta=delta).value
     if not scheme.gains and not schedule:
         return float(alone)
-    # No sample needs more noise than all examples would (twice that where one is replaced), and hardly less than
-    # the central limit theorem's share of it.
+    # No sample needs more noise than all examples would as often as one of them is used (twice that where one is
+    # replaced), and hardly less than the central limit theorem's share of it.
     most = 2.1 * alone if scheme.covers is Relation.REPLACE else 1.01 * alone
     least = min(max(0.5 * rate * alone, 0.25), 0.5 * alone)
     factors = [factor for _, factor in schedule] or [1.0]

@@ -1,4 +1,4 @@
-"""Choices per group: quantiles by the exponential mechanism on counts of a lattice, and the most frequent values."""
+"""Choices per group: quantiles from counts of a lattice, and the most frequent values."""
 
 from __future__ import annotations
 
@@ -11,7 +11,9 @@ import numpy as np
 
 from hush.curves.relation import Relation
 from hush.mechanisms.leaves.exponential_mechanism import Exponential, ReportNoisyMax
+from hush.mechanisms.leaves.stated import PureDP
 from hush.mechanisms.mechanism import Mechanism
+from hush.randomness.source import Source
 from hush.releases.group_by.noisy_parts.parts import (
     Answering,
     CellColumn,
@@ -22,6 +24,7 @@ from hush.releases.group_by.noisy_parts.parts import (
     of_sample,
 )
 from hush.releases.noise.lattice import Lattice
+from hush.releases.noise.permute_and_flip import PUBLISHED, extra_ranks, flipped_option, flipped_quantile
 from hush.releases.noise.quantile_selection import draw_quantile
 from hush.releases.noise.weighted_choice import draw_option
 from hush.releases.row_wise.row_expressions import Expression
@@ -31,6 +34,8 @@ from hush.releases.tables.tally import Categories, LatticeCells, Steps
 
 class ChoicePart(Part):
     """Choices whose loss has a range of so much per record, each made once in every group.
+
+    Where epsilons add up, permute and flip with the same weights costs the same and is nearer; else its range counts.
 
     A user is in up to l0 groups, with up to L records in each: l0 choices, each of L times the range. Where `total`
     allows less than that, one choice of `total` times the range is above all of them: ranges of choices add up.
@@ -47,7 +52,8 @@ class ChoicePart(Part):
 
     def mechanism(self, level: NoiseLevel, unit: Protected) -> Mechanism:
         _, groups = self._worst(unit)
-        one = self.choice(self.range_of(level, unit))
+        spent = self.range_of(level, unit)
+        one = PureDP(spent, reason=PUBLISHED) if level.pure else self.choice(spent)
         if unit.relation is Relation.REPLACE:
             one = one.under(Relation.REPLACE)
         return one.repeat(groups * self.times)
@@ -115,23 +121,26 @@ class QuantilePart(ChoicePart):
     def ranks_off(self, level: NoiseLevel, unit: Protected, sure: float) -> float:
         """The records between a value and the quantile: points of loss t and more weigh at most points exp(-eta t),
         and the quantile itself, on the lattice, weighs 1."""
-        return math.log(self.lattice.points / (1 - sure)) / float(self._eta(level, unit))
+        eta = self._eta(level, unit)
+        return math.log(self.lattice.points / (1 - sure)) / float(eta) + (extra_ranks(eta) if level.pure else 0.0)
 
     def answer(self, run: Answering) -> list[CellColumn]:
-        eta = self._eta(run.level, run.unit)
-        values = []
-        for counts in run.found.cells[0]:
-            upto = np.cumsum(counts)
-            index = draw_quantile(
-                run.source,
-                window=lambda first, last, upto=upto: _ranked(upto, first, last) + self.lattice.first,
-                size=int(upto[-1]),
-                p=Fraction(self.p),
-                eta=eta,
-                lattice=self.lattice,
-            )
-            values.append(self.lattice.value(index))
-        return [CellColumn(self.title, values)]
+        eta, draw = self._eta(run.level, run.unit), self._flipped if run.level.pure else self._drawn
+        places = [draw(run.source, np.cumsum(counts), eta) for counts in run.found.cells[0]]
+        return [CellColumn(self.title, [self.lattice.value(place) for place in places])]
+
+    def _flipped(self, source: Source, upto: np.ndarray, eta: Fraction) -> int:
+        return flipped_quantile(source, upto=upto, p=Fraction(self.p), eta=eta) + self.lattice.first
+
+    def _drawn(self, source: Source, upto: np.ndarray, eta: Fraction) -> int:
+        return draw_quantile(
+            source,
+            window=lambda first, last: _ranked(upto, first, last) + self.lattice.first,
+            size=int(upto[-1]),
+            p=Fraction(self.p),
+            eta=eta,
+            lattice=self.lattice,
+        )
 
 
 def _ranked(upto: np.ndarray, first: int, last: int) -> np.ndarray:
@@ -183,7 +192,9 @@ class TopPart(ChoicePart):
         left, found = list(range(len(counts))), []
         for _ in range(self.k):
             most = max(counts[option] for option in left)
-            place = draw_option(run.source, [most - counts[option] for option in left], eta)
+            behind = [most - counts[option] for option in left]
+            draw = flipped_option if run.level.pure else draw_option
+            place = draw(run.source, behind, eta)
             found.append(self.cells.members[left.pop(place)])
         return found
 

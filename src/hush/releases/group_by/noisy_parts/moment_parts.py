@@ -213,7 +213,7 @@ def counted_from_two(name: str, run: Answering, noise: NoisyGroups, one: float) 
     """The number of records, from two totals that sum to `one` per record."""
     totals, reach = noise.totals.sum(axis=0) / one, reach_of_two(noise, run.noise_sure) / one
     low, high = expanded(totals - reach, totals + reach, run.unit.most.linf, run)
-    return CellColumn(name, totals / run.rate, low, high)
+    return CellColumn(name, np.rint(totals).astype(np.int64) if run.rate == 1 else totals / run.rate, low, high)
 
 
 def with_free_rows(parts: Sequence[Part]) -> tuple[Part, ...]:

@@ -55,6 +55,8 @@ class NoiseLevel:
     gaussian: bool
     bound: int | None = None
     """Beyond this the noise of a count never goes: see hush.releases.group_by.noisy_parts.bounded_noise."""
+    pure: bool = False
+    """Whether epsilons add up: a choice may then be any that is private by its epsilon alone."""
 
 
 @dataclass(frozen=True, eq=False)
