@@ -12,6 +12,7 @@ from typing import Any
 
 import numpy as np
 import pytest
+from scipy import special
 
 import hush
 from hush import releases
@@ -663,6 +664,15 @@ def lost_atom_is_certain(patch: Patch) -> None:
         return sum(n * loss for loss, _, n in tops), log_mass
 
     patch.setattr(import_module("hush.curves.composition.finite_sum").FiniteSum, "_top_atom", property(top_atom))
+
+
+def beta_without_rounding(patch: Patch) -> None:
+    """log B(a, b) as scipy gives it, with the rounding of a number of its size."""
+    patch.setattr(
+        import_module("hush.mechanisms.leaves.posterior"),
+        "log_beta_ends",
+        lambda eta: (special.betaln(eta[:, 0], eta[:, 1]), np.zeros(len(eta))),
+    )
 
 
 def parts_of_a_shuffle(patch: Patch) -> None:
