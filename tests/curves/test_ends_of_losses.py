@@ -17,6 +17,7 @@ from hush.curves.composition.product import Product
 from hush.curves.interval import written_up
 from hush.curves.pairs.finite import CERTAIN_LOSS, FinitePair
 from hush.curves.pairs.pair import Pair
+from hush.curves.pairs.public_choice import Blend
 from tests.numerics.enumeration import enumerated
 
 REPLACE = Relation.REPLACE
@@ -222,3 +223,13 @@ def test_the_largest_loss_of_many_parts_is_rounded_up() -> None:
     found = reduce(lambda a, b: a.then(b), [hush.Laplace(scale=scale) for scale in scales]).epsilon(delta=0.0)
     largest = sum(1 / Fraction(repr(scale)) for scale in scales)
     assert Fraction(found.lower) <= largest <= Fraction(found.upper)
+
+
+def test_an_atom_whose_mass_is_beyond_floats_makes_no_lower_end() -> None:
+    """Of weight 0.2 its mass is rounded to 0: it was taken for certain, and the lower end was twice its loss."""
+    least = math.ulp(0.0)
+    lost = hush.FinitePair.of(np.array([0.6, 0.4, 2 * least]), np.array([0.4, 0.6, least]))
+    plain = hush.FinitePair.of(np.array([0.6, 0.4]), np.array([0.4, 0.6]))
+    for log_delta in (-3.0, -6.0):
+        low, _ = Product.of([(Blend.of([(lost, 0.2)]), 2)]).epsilon(log_delta)
+        assert low <= Product.of([(Blend.of([(plain, 0.2)]), 2)]).epsilon(log_delta)[1] * (1 + 1e-6)

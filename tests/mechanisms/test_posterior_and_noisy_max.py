@@ -4,12 +4,15 @@ from __future__ import annotations
 
 import math
 
+import mpmath
 import numpy as np
 import pytest
+from hypothesis import given
+from hypothesis import strategies as st
 from scipy import integrate, special, stats
 
 import hush
-from hush.curves.renyi.families import exponential_family, log_beta
+from hush.curves.renyi.families import exponential_family, log_beta, log_beta_ends
 
 
 def beta_divergence(p: tuple[float, float], q: tuple[float, float], order: float) -> float:
@@ -85,3 +88,32 @@ def test_noisy_max_vs_softmax(monotone: bool) -> None:
             for one, other in ((p, q), (q, p)):
                 value = math.log(float((one**order * other ** (1 - order)).sum())) / (order - 1)
                 assert value <= mechanism.renyi(orders=[order])[0] * (1 + 1e-9)
+
+
+@pytest.mark.parametrize(
+    ("heads", "tails", "order"),
+    [(761807.75, 985.625, 1.125), (350000.0, 20.5, 1.25), (1e6, 1e6, 2.0), (20.0, 12.5, 3.0), (1.1, 2.0, 2.0999999)],
+)
+def test_beta_posterior_with_a_strong_prior_vs_mpmath(heads: float, tails: float, order: float) -> None:
+    """Log-gammas of such numbers lose seven digits when they are subtracted: an upper end was below the truth."""
+    with mpmath.workdps(40):
+        sides = [(heads + 1, tails), (heads, tails + 1)]
+        exact = max(_beta_divergence(above, below, order) for above, below in (sides, sides[::-1]))
+        found = hush.BetaPosterior(flips=1, heads=heads, tails=tails).renyi(orders=[order])[0]
+        assert exact <= found <= exact * (1 + 1e-6) + 1e-7
+
+
+def _beta_divergence(above: tuple[float, float], below: tuple[float, float], order: float) -> mpmath.mpf:
+    a, (p, q) = mpmath.mpf(order), (tuple(map(mpmath.mpf, side)) for side in (above, below))
+    log_beta = lambda s: mpmath.loggamma(s[0]) + mpmath.loggamma(s[1]) - mpmath.loggamma(s[0] + s[1])  # noqa: E731
+    middle = tuple(y + a * (x - y) for x, y in zip(p, q, strict=True))
+    return (log_beta(middle) - a * log_beta(p) + (a - 1) * log_beta(q)) / (a - 1)
+
+
+@given(st.floats(-3, 7), st.floats(-3, 7))
+def test_log_beta_is_within_its_error(first: float, second: float) -> None:
+    a, b = 10**first, 10**second
+    (value,), (error,) = log_beta_ends(np.array([[a, b]]))
+    with mpmath.workdps(40):
+        exact = mpmath.loggamma(a) + mpmath.loggamma(b) - mpmath.loggamma(mpmath.mpf(a) + mpmath.mpf(b))
+        assert abs(mpmath.mpf(float(value)) - exact) <= float(error)

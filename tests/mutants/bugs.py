@@ -12,6 +12,7 @@ from typing import Any
 
 import numpy as np
 import pytest
+from scipy import special
 
 import hush
 from hush import releases
@@ -658,6 +659,26 @@ def any_scheme_for_banded_noise(patch: Patch) -> None:
     """Plain Poisson sampling with banded noise, accounted for as if the uses of a record were apart."""
     module = import_module("hush.mechanisms.schemes.spaced.banded_noise")
     patch.setattr(module.BandedNoise, "require", lambda self, scheme: None)
+
+
+def lost_atom_is_certain(patch: Patch) -> None:
+    """The atom of the largest loss, of whatever mass: where that is rounded to 0, its logarithm is left out."""
+
+    def top_atom(self: Any) -> tuple[float, float]:
+        tops = [(law.losses.max(), law.masses[law.losses == law.losses.max()].sum(), n) for law, n in self.laws]
+        log_mass = sum(n * math.log(mass) for _, mass, n in tops if mass > 0)
+        return sum(n * loss for loss, _, n in tops), log_mass
+
+    patch.setattr(import_module("hush.curves.composition.finite_sum").FiniteSum, "_top_atom", property(top_atom))
+
+
+def beta_without_rounding(patch: Patch) -> None:
+    """log B(a, b) as scipy gives it, with the rounding of a number of its size."""
+    patch.setattr(
+        import_module("hush.mechanisms.leaves.posterior"),
+        "log_beta_ends",
+        lambda eta: (special.betaln(eta[:, 0], eta[:, 1]), np.zeros(len(eta))),
+    )
 
 
 def parts_of_a_shuffle(patch: Patch) -> None:

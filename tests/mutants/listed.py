@@ -96,6 +96,17 @@ MUTANTS = [
         (1.3, 2),
     ),
     Mutant(
+        "the digits that log-gammas lose forgotten",
+        bugs.beta_without_rounding,
+        "tests.mechanisms.test_posterior_and_noisy_max:test_beta_posterior_with_a_strong_prior_vs_mpmath",
+        (761807.75, 985.625, 1.125),
+    ),
+    Mutant(
+        "an atom whose mass is rounded to 0 taken for certain",
+        bugs.lost_atom_is_certain,
+        "tests.curves.test_ends_of_losses:test_an_atom_whose_mass_is_beyond_floats_makes_no_lower_end",
+    ),
+    Mutant(
         "a largest loss rounded to the nearest",
         bugs.largest_loss_to_the_nearest,
         "tests.ledger.test_filters_vs_exact_plan:test_a_pure_budget_is_never_overdrawn_by_rounding",

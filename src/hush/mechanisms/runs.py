@@ -25,6 +25,7 @@ ROUNDING = 1e-13
 FINE = 20_000
 """Cuts between which the weight of a run hardly changes: any number is valid."""
 MOST_CUTS = 200_000
+"""Cuts at the most; fewer make a wider bound, not a wrong one."""
 NEAR_ZERO = 1e-9
 """An eta nearer to 0 must be 0: its formulas would lose their digits."""
 GUARD = 40

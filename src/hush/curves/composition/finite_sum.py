@@ -42,6 +42,9 @@ MARKOV_ROOM = 1e-12
 NO_DELTA = -1e300
 """Below this log delta, epsilon is the largest loss. A positive delta is a float and has a log above -746: so only
 delta = 0 comes here, where that is the definition."""
+LEAST_ATOM = 1e-300
+"""Lighter atoms are not taken for the largest loss: floats below 2^-1022 lose digits, down to 0, and a mass from above
+would make a lower end that is too high. To look at a smaller loss is safe."""
 NOTHING_KNOWN_OF_DELTA: Interval = (-math.inf, 0.0)
 NOTHING_KNOWN_OF_EPSILON: Interval = (0.0, math.inf)
 
@@ -189,11 +192,14 @@ class FiniteSum:
     @cached_property
     def _top_atom(self) -> tuple[float, float]:
         """The largest loss, rounded down, and a lower bound on the log of its P-mass; -infinity where it is no atom."""
-        if any(law.pieces or not law.masses.any() for law, _ in self.laws):
+        heavy = [law.masses > LEAST_ATOM for law, _ in self.laws]
+        if any(law.pieces or not some.any() for (law, _), some in zip(self.laws, heavy, strict=True)):
             return -math.inf, -math.inf
-        tops = [(float(law.losses.max()), law.masses[law.losses == law.losses.max()].sum(), n) for law, n in self.laws]
-        place = sum(n * loss for loss, _, n in tops)
-        log_mass = sum(n * math.log(mass) for _, mass, n in tops if mass > 0)
+        place = log_mass = 0.0
+        for (law, n), some in zip(self.laws, heavy, strict=True):
+            top = float(law.losses[some].max())
+            place += n * top
+            log_mass += n * math.log(law.masses[some & (law.losses == top)].sum())
         return place - SUM_ROUNDING * abs(place), log_mass - SUM_ROUNDING * abs(log_mass)
 
     @cached_property

@@ -27,6 +27,7 @@ LOG_DELTAS = (-0.5, -3.0, -12.0, -26.0)
 WIDE = 0.01
 """Where more than this of delta is open on a ladder of epsilons, simple bounds are asked too."""
 LADDER = np.concatenate([[-40.0], PROBES, [40.0, 150.0, 700.0]])
+"""The steps of that ladder: the probes, and far beyond them. Any steps are valid, as delta falls."""
 LINES, LATTICES = 0.5, 0.8
 """Shares of the work that is left for the lines, and then for the lattices."""
 

@@ -20,6 +20,10 @@ FLAT = 1e-9
 """A log-partition that bends down by no more than this is taken to be rounded: a user's may have few digits."""
 LARGEST_ORDER = 1e12
 """Past this the largest loss stands for the divergence, which is below it by less than 1e-9."""
+LEAST_STIRLING = 16.0
+"""Past it five terms of Stirling's series leave 691/360360 x^-11, at most 1.1e-16."""
+BETA_ROUNDING = 16 * UNIT
+"""Rounding of log B(a, b) in units of its terms, of which there are up to four: log-gammas of scipy are off by four."""
 ENTRIES = 1 << 18
 """Orders times losses that are evaluated at once."""
 
@@ -221,6 +225,35 @@ def _partitions(log_partition: Callable[[Array], Array], rows: Array) -> Array:
 
 def log_beta(eta: Array) -> Array:
     """Log-partition of the Beta family, at rows (a, b); infinite unless both are above 0."""
+    return log_beta_ends(eta)[0]
+
+
+def log_beta_ends(eta: Array) -> tuple[Array, Array]:
+    """log B(a, b) at rows (a, b), and a bound on its rounding error.
+
+    Where a number is at least 16 its log-gamma is Stirling's formula, and what is large in it cancels by hand (DiDonato
+    and Morris 1992, Sec. 2). The sum of three log-gammas loses seven digits at (10^6, 1).
+
+    >>> value, error = log_beta_ends(np.array([[2.0, 3.0], [1e6, 1.0]]))
+    >>> np.exp(-value).round(6).tolist(), bool((error < 1e-12).all())
+    ([12.0, 1000000.0], True)
+    """
     inside = np.all(eta > 0, axis=1)
-    a, b = (np.where(inside, eta[:, k], 1.0) for k in (0, 1))
-    return np.where(inside, special.betaln(a, b), math.inf)
+    small, large = (np.where(inside, end(eta, axis=1), 1.0) for end in (np.min, np.max))
+    whole, ratio = small + large, small / large
+    gammas = special.gammaln(small) + special.gammaln(large) - special.gammaln(whole)
+    far = _stirling_rest(large) - _stirling_rest(whole)
+    mixed = special.gammaln(small) - (large - 0.5) * np.log1p(ratio) - small * (np.log(whole) - 1) + far
+    both = 0.5 * np.log(2 * math.pi / large) + _stirling_rest(small) + far
+    both += (small - 0.5) * np.log(ratio / (1 + ratio)) - large * np.log1p(ratio)
+    value = np.where(large < LEAST_STIRLING, gammas, np.where(small < LEAST_STIRLING, mixed, both))
+    # a few units of each term: those of the last form are no larger than the value, but for 0.5 log(large)
+    size = np.abs(value) + np.log(whole + 1) * (1 + np.minimum(small, LEAST_STIRLING)) + np.abs(np.log(small))
+    return np.where(inside, value, math.inf), np.where(inside, BETA_ROUNDING * size, 0.0)
+
+
+def _stirling_rest(x: Array) -> Array:
+    """log Gamma(x) less (x - 1/2) log x - x + log(2 pi)/2, from 16 on: the next term is below 691/360360 x^-11."""
+    far = np.maximum(x, LEAST_STIRLING)
+    y = 1 / (far * far)
+    return (1 / 12 - y * (1 / 360 - y * (1 / 1260 - y * (1 / 1680 - y / 1188)))) / far

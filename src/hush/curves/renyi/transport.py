@@ -17,6 +17,7 @@ from hush.numerics.rounding import UNIT
 FEASIBLE = 1e-9
 """Mass that may be left over by a transport: what rounding makes of masses, and the linear programme tolerates."""
 SWEEPS = 20_000
+"""Rounds after which the search stops. The value of any plan is at least the least, so any number is valid."""
 GAP = 1e-12
 """Relative gap to the dual bound at which the least divergence is found."""
 

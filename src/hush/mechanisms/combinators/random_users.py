@@ -27,6 +27,7 @@ NEAR_ONE = 1e-9
 LEAST_REST = 1e-30
 """Poisson numbers less likely than this, all together, are counted as a certain loss."""
 LARGEST_MEAN = 1000.0
+"""The largest mean number of records of a user, so that the list of chances stays short."""
 
 
 @dataclass(frozen=True)

@@ -40,6 +40,7 @@ THEOREM = (
 LEAST_MU, LARGEST_MU = 1e-9, 1e6
 """Distances of normals that are computed; below, the least one stands for all."""
 LONGEST_SCHEDULE = 100_000
+"""Steps of a schedule that is listed one by one."""
 SIZED = between(1e-12, 1e12)
 """Sizes that are computed, of gradients, noise and steps."""
 

@@ -16,13 +16,14 @@ from hush.curves.pairs.pair import Pair
 from hush.curves.relation import Relation
 from hush.curves.renyi.curve import RenyiCurve
 from hush.curves.renyi.families import exponential_family as family_curve
-from hush.curves.renyi.families import log_beta
+from hush.curves.renyi.families import log_beta_ends
 from hush.errors import InvalidParameter, NotCovered
 from hush.mechanisms.fields import above, between, whole
 from hush.mechanisms.leaf import Leaf
 from hush.mechanisms.leaves.stated_curves import CurveLeaf, RenyiDP
 from hush.mechanisms.mechanism import Mechanism
 from hush.mechanisms.traits import Scope
+from hush.numerics.rounding import UNIT
 from hush.randomness.float_noise import normal, uniform
 from hush.randomness.source import Source
 
@@ -107,10 +108,22 @@ class BetaPosterior(CurveLeaf):
 
 def _worst_beta(above: Array, below: Array, order: float) -> float:
     """Largest divergence over rows of neighbouring parameters, rounded up."""
-    middle = log_beta(below + order * (above - below))
-    first, second = log_beta(above), log_beta(below)
+    between = below + order * (above - below)
+    # such parameters are off by a few units of their terms. From `least` on, log B falls by 1/a + log((a+b)/a) at most
+    # per unit of a, as log x - 1/x <= digamma(x) <= log x
+    blur = 4 * UNIT * (np.abs(below) + order * np.abs(above - below))
+    least = np.maximum(between - blur, np.finfo(float).tiny)
+    steepness = 1 / least + np.log(np.maximum(between.sum(axis=1, keepdims=True), least) / least)
+    sides = np.where(between > blur, between, 0.0), above, below
+    (middle, first, second), errors = zip(*(log_beta_ends(side) for side in sides), strict=True)
     terms = middle - order * first + (order - 1) * second
-    slack = 4e-15 * (np.abs(middle) + order * np.abs(first) + (order - 1) * np.abs(second))
+    slack = 4 * UNIT * (np.abs(middle) + order * np.abs(first) + (order - 1) * np.abs(second))
+    slack += (
+        (blur * np.minimum(steepness, 1 / UNIT**2)).sum(axis=1)
+        + errors[0]
+        + order * errors[1]
+        + (order - 1) * errors[2]
+    )
     return float(np.max(np.maximum(terms + slack, 0.0))) / (order - 1)
 
 

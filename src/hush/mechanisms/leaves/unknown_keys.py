@@ -20,7 +20,10 @@ from hush.mechanisms.leaf import Leaf
 from hush.mechanisms.mechanism import Mechanism, require_child
 from hush.mechanisms.neighbours import ADDED, REMOVED, REPLACED, Neighbours
 from hush.mechanisms.traits import Special, Step
+from hush.numerics.rounding import UNIT
 
+TOLD_ROUNDING = 64 * UNIT
+"""Relative error of a chance: two elementary functions and a product; expm1 does not enlarge the error of its input."""
 MOST_CASES = 12
 """Up to so many groups of a user each split into new and old ones is a case of its own; beyond, some are bracketed."""
 MOST_REPLACED = 4
@@ -89,7 +92,7 @@ class UnknownKeys(Leaf):
         """The chance that some of so many new groups is shown, rounded up."""
         if self.shown in (0.0, 1.0) or groups == 0:
             return self.shown if groups else 0.0
-        return min(-math.expm1(groups * math.log1p(-self.shown)) * (1 + 1e-14), 1.0)
+        return min(-math.expm1(groups * math.log1p(-self.shown)) * (1 + TOLD_ROUNDING), 1.0)
 
     def curve_of(self, neighbours: Neighbours) -> RenyiCurve | None:
         """None of its divergences is finite where a user may show; the pair says all."""
@@ -107,7 +110,7 @@ class UnknownKeys(Leaf):
 
     def _ends(self) -> list[Pair]:
         old = [Product.of([(pair, self.groups)]) for pair in self.inner.evidence(REMOVED).attained(False)]
-        return [*old, Unmistakable(Product.of([]), self._told(self.groups) * (1 - 1e-13), 0.0)]
+        return [*old, Unmistakable(Product.of([]), self._told(self.groups) * (1 - 4 * TOLD_ROUNDING), 0.0)]
 
     @property
     def special(self) -> Special:

@@ -28,6 +28,7 @@ from hush.randomness.draws import integers
 from hush.randomness.source import Source, source_or_secure
 
 MOST_STEPS = 10**9
+"""Steps of an epoch at the most."""
 
 
 def steps_per_epoch(who: str, examples: int, batch_size: int, epochs: float) -> int:

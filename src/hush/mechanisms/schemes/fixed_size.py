@@ -29,6 +29,7 @@ from hush.randomness.source import Source, source_or_secure
 
 T = TypeVar("T")
 MOST_COPIES = 400
+"""Draws of which all numbers of copies are listed; of more, as many as it takes, and the rest is charged."""
 CAPS = (1e-18, 1e-14, 1e-11, 1e-8)
 """Shares of the hits that may be given up as a certain loss: each makes another pair, and the best one wins."""
 ROUNDING = 1e-12

@@ -10,7 +10,7 @@ from typing import TypeVar
 from hush.curves.pairs.finite import CERTAIN_LOSS
 from hush.curves.pairs.pair import Pair
 from hush.curves.pairs.pointwise import Deep
-from hush.curves.pairs.public_choice import Blend, renyi_blend
+from hush.curves.pairs.public_choice import MEAN_ROUNDING, Blend, renyi_blend
 from hush.curves.relation import Relation
 from hush.curves.renyi.curve import RenyiCurve
 from hush.errors import NotCovered
@@ -115,7 +115,7 @@ class Revealed(OneSample):
         def divergence(order: float) -> float:
             if order == math.inf:
                 return max((curve(order) for curve, _ in curves), default=0.0)
-            return renyi_blend([(curve(order), weight) for curve, weight in curves], order) * (1 + 1e-12)
+            return renyi_blend([(curve(order), weight) for curve, weight in curves], order) * (1 + MEAN_ROUNDING)
 
         return RenyiCurve.each(divergence)
 

@@ -22,6 +22,7 @@ Aim: TypeAlias = Literal["mean", "max"]
 TIGHT = 1e-13
 """Relative change of the loss, and size of the gradient of its logarithm, at which the search ends."""
 MOST_TRIES = 2000
+"""Steps of that search at the most: any coefficients are valid, better ones err less."""
 
 
 def root_coefficients(count: int) -> Array:

@@ -20,6 +20,7 @@ from hush.randomness.draws import integers
 from hush.randomness.source import Source, source_or_secure
 
 MOST_PARTS = 10**6
+"""Parts of a cycle at the most."""
 
 
 def drawn_parts(source: Source, parts: int, population: int) -> Array:

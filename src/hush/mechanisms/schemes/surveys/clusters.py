@@ -20,6 +20,7 @@ from hush.mechanisms.mechanism import Mechanism
 from hush.mechanisms.neighbours import ADDED, REMOVED, Counts, Neighbours, exactly
 from hush.mechanisms.schemes.one_sample import DATA_INDEPENDENT, OneSample
 from hush.mechanisms.schemes.poisson import Poisson
+from hush.numerics.rounding import UNIT
 from hush.randomness.draws import tosses
 from hush.randomness.source import Source, source_or_secure
 
@@ -181,14 +182,18 @@ class TwoStage(DrawnTogether):
         self._one(neighbours)
         plain = Poisson(rate=self.rate * self.inside).evidence(inner, neighbours)
         if max(self.sizes) == 1:
-            return Poisson(rate=min(self.rate * self.inside * (1 + 1e-15), 1.0)).evidence(inner, neighbours)
+            return Poisson(rate=self._chance).evidence(inner, neighbours)
         return Evidence.blend([(own, self.rate)]).attained_by(plain.attained)
 
     def listed(self, records: int, least: float) -> tuple[Counts, float]:
         if records > 1:
             raise NotCovered(f"{self}: several records may be in one cluster")
-        rate = min(self.rate * self.inside * (1 + 1e-15), 1.0)
-        return (1 - self.rate * self.inside, rate) if records else exactly(0), 0.0
+        return (1 - self.rate * self.inside, self._chance) if records else exactly(0), 0.0
+
+    @property
+    def _chance(self) -> float:
+        """The chance of a record, rounded up: a product of two numbers is off by half of 2^-52 of itself."""
+        return min(self.rate * self.inside * (1 + 4 * UNIT), 1.0)
 
     def theorem(self, relation: Relation) -> tuple[str, str]:
         return (

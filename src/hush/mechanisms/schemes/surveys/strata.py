@@ -19,6 +19,7 @@ from hush.mechanisms.schemes.fixed_size import WithoutReplacement
 from hush.mechanisms.schemes.one_sample import DATA_INDEPENDENT, OneSample
 from hush.mechanisms.schemes.poisson import Poisson
 from hush.mechanisms.schemes.surveys.clusters import checked_sizes
+from hush.numerics.rounding import UNIT
 from hush.randomness.draws import integers, subset
 from hush.randomness.source import Source, source_or_secure
 
@@ -169,7 +170,8 @@ class Systematic(OneSample):
         plain = Poisson(rate=rate).evidence(inner, neighbours)
         if neighbours.nobody or self.step == 1:
             return plain
-        return Evidence.blend([(inner.evidence(neighbours), rate * (1 + 1e-15))]).attained_by(plain.attained)
+        above = rate * (1 + 4 * UNIT)  # the quotient is off by half of 2^-52 of itself
+        return Evidence.blend([(inner.evidence(neighbours), above)]).attained_by(plain.attained)
 
     def listed(self, records: int, least: float) -> tuple[Counts, float]:
         if records > 1:
