@@ -27,6 +27,8 @@ from hush.learning.torch_private import tree_map
 
 CACHE = 10 * 2**20
 """Bytes that a micro-batch should fill: what a core's share of the cache holds."""
+OF_PARAMETERS = 4
+"""How often the memory of the parameters a micro-batch may fill, where that is more than the cache."""
 FEWEST = 16
 """Rows of a micro-batch, at least: smaller ones would be slow, however much memory a row takes."""
 
@@ -75,8 +77,9 @@ class CheckedModel:
         self.sizes = [p.numel() for p in self.parameters.values()]
         first = next(iter(self.parameters.values()))
         self.device, self.kind = first.device, first.dtype
-        # rows of a micro-batch at most: about as many as the cache holds
-        self.most = min(max(FEWEST, CACHE // max(self.way.row_bytes, 1)), LARGEST)
+        # rows of a micro-batch, at most: of a large model more, as all parameters are gone through after each
+        room = max(CACHE, OF_PARAMETERS * self.kind.itemsize * sum(self.sizes))
+        self.most = min(max(FEWEST, room // max(self.way.row_bytes, 1)), LARGEST)
 
     @classmethod
     def of(
@@ -187,6 +190,7 @@ class CheckedModel:
         count: all is put back, and each of its rows goes through the model alone. So a row adds what it adds alone,
         whatever rows are beside it and before it.
         """
+        self.restored.use()
         found = attempt(lambda: self._gradients(batch, count))
         with self.run.paused():
             left = self.restored.put_back()
