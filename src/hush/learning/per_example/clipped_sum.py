@@ -18,7 +18,7 @@ from hush.learning.per_example.batch import Loss, row_losses, rows, size_of, ten
 from hush.learning.per_example.batch_sizes import LARGEST, check_sizes
 from hush.learning.per_example.clipping import Clipping, Flat, checked_norm
 from hush.learning.per_example.layers.layer_gradients import LayerGradient
-from hush.learning.per_example.low_precision import casting, filled, rows_per_pass
+from hush.learning.per_example.low_precision import casting, filled, full_products, rows_per_pass
 from hush.learning.per_example.probe import ROWS, probe_of
 from hush.learning.per_example.units import Keys, grouped, joint, trainable
 from hush.learning.per_example.watch import INFERENCE, LOW_PRECISION, Pass
@@ -102,6 +102,8 @@ class CheckedModel:
             raise NotCovered(INFERENCE)
         expected = size_of(batch) if expected is None else expected
         probe = probe_of(model, loss, batch)
+        with full_products(next(model.parameters()).device):
+            pass  # what is refused is refused before any row
         probe.check_rows_are_apart()
         way = exact_way(probe)
         found = cls(model, loss, way.through(model), way, autocast)
@@ -161,7 +163,7 @@ class CheckedModel:
     @contextmanager
     def watched(self) -> Iterator[None]:
         """While private rows go through the model: nothing is told, and what they leave behind is undone at the end."""
-        with quiet(), self.restored, self.run:
+        with quiet(), full_products(self.device), self.restored, self.run:
             yield
 
     def add_watched(
