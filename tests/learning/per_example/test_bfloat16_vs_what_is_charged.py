@@ -8,10 +8,12 @@ from torch import Tensor, nn
 from torch.nn import functional as F
 
 import hush
-from hush.learning import PrivateGradient, fit
+from hush.errors import NotCovered
+from hush.learning import PrivateGradient, clipped_gradient, fit
 from hush.learning.per_example import low_precision
 from hush.learning.per_example.clipped_sum import CheckedModel
 from hush.learning.per_example.clipping import CHARGED_ROUNDING, Flat
+from hush.learning.per_example.watch import Pass
 from tests.learning.models import distance
 
 MAX_NORM, ROWS = 1.0, 11
@@ -156,3 +158,28 @@ def test_training_in_bfloat16_and_what_is_refused() -> None:
     with torch.autocast("cpu", BF16), pytest.raises(hush.NotCovered, match="autocast=torch.bfloat16"):
         fit(model, batch, plan, loss=F.cross_entropy, max_norm=1.0)
     assert low_precision.checked_precision(None) is None
+
+
+def test_products_that_the_process_rounds_are_not_rounded_here(monkeypatch: pytest.MonkeyPatch) -> None:
+    """TF32 or bfloat16 in place of float32, as torch offers for all products: how a row rounds would depend on others."""
+    chosen: list[str] = []
+    begin = Pass.begin
+
+    def telling(run: Pass, count: int) -> None:
+        chosen.append(torch.get_float32_matmul_precision())
+        begin(run, count)
+
+    monkeypatch.setattr(Pass, "begin", telling)
+    before = torch.get_float32_matmul_precision()
+    try:
+        torch.set_float32_matmul_precision("medium")
+        clipped_gradient(nn.Linear(4, 2), lambda o, y: o[:, 0] * y, (torch.randn(3, 4), torch.rand(3)), max_norm=1.0)
+        assert (chosen[-1], torch.get_float32_matmul_precision()) == ("highest", "medium")
+    finally:
+        torch.set_float32_matmul_precision(before)
+
+
+def test_a_precision_that_cannot_be_undone_is_refused(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(torch.backends.mkldnn.conv, "fp32_precision", "bf16")
+    with pytest.raises(NotCovered, match="set_float32_matmul_precision"):
+        CheckedModel.of(nn.Linear(2, 1), lambda o, y: o[:, 0] * y, (torch.randn(3, 2), torch.rand(3)))

@@ -11,6 +11,7 @@ from torch.nn.utils.parametrizations import orthogonal, weight_norm
 
 from hush.learning.per_example.clipped_sum import CheckedModel
 from hush.learning.per_example.clipping import CHARGED_ROUNDING, Flat
+from hush.learning.per_example.layers.rules import embedding_bag
 from tests.learning.models import Wired, distance, gradients_alone
 
 COUNT = 16
@@ -63,6 +64,18 @@ def bag(mode: str, **options: int) -> Make:
     return lambda: nn.EmbeddingBag(11, 4, mode=mode, **options)  # type: ignore[arg-type]
 
 
+class Offsets(nn.Module):
+    """A bag of lines in a row, with the place where each bag begins."""
+
+    def __init__(self, mode: str) -> None:
+        super().__init__()
+        self.bag = nn.EmbeddingBag(11, 4, mode=mode, padding_idx=3)
+
+    def forward(self, tokens: Tensor) -> Tensor:
+        rows, length = tokens.shape
+        return self.bag(tokens.flatten(), torch.arange(0, rows * length, length))
+
+
 def tokens(*shape: int) -> Callable[[], Tensor]:
     return lambda: torch.randint(0, 11, (COUNT, *shape))
 
@@ -102,6 +115,17 @@ LAYERS: dict[str, tuple[Make, Callable[[], Tensor]]] = {
     "embedding": (lambda: nn.Embedding(11, 4, padding_idx=3), tokens(6)),
     "bag of sums": (bag("sum"), tokens(6)),
     "bag of means": (bag("mean", padding_idx=2), tokens(6)),
+    "bag with offsets": (lambda: Offsets("sum"), tokens(6)),
+    "bag of means with offsets": (lambda: Offsets("mean"), tokens(6)),
+    "convolution that is measured": (lambda: nn.Conv2d(24, 32, 3, padding=1), reals(24, 4, 5)),
+    "convolution that is measured, even": (lambda: nn.Conv2d(24, 32, (4, 3), padding="same"), reals(24, 4, 5)),
+    "convolution that is measured, 1d": (lambda: nn.Conv1d(24, 32, 4, stride=2, dilation=2), reals(24, 40)),
+    "convolution with few places": (lambda: nn.Conv2d(8, 12, 3, stride=2), reals(8, 6, 7)),
+    "weight norm of a kernel that is measured": (
+        lambda: weight_norm(nn.Conv2d(24, 32, 3, padding=1)),
+        reals(24, 4, 5),
+    ),
+    "weight norm of a kernel with few places": (lambda: weight_norm(nn.Conv2d(8, 12, 3, stride=2)), reals(8, 6, 7)),
     "layer norm": (lambda: nn.LayerNorm(5), reals(4, 5)),
     "layer norm of two axes": (lambda: nn.LayerNorm((4, 5)), reals(4, 5)),
     "group norm": (lambda: nn.GroupNorm(2, 4), reals(4, 5)),
@@ -154,6 +178,21 @@ def test_sums_are_those_of_rows_alone(name: str, kind: torch.dtype) -> None:
         _, found = checked.room()
         checked.add_clipped(found, tuple(part[:count] for part in batch), 2.0, Flat())
         assert distance(found, clipped(alone[:count], 2.0)) < (1e-5 if kind == torch.float32 else 1e-10)
+
+
+@pytest.mark.parametrize("mode", ["sum", "mean"])
+def test_bags_of_different_lengths(mode: str) -> None:
+    """Also empty ones, and lines that a bag reads twice: the gradient of each bag is that of its own loss."""
+    layer = nn.EmbeddingBag(11, 4, mode=mode, padding_idx=3).double()
+    lines, offsets = torch.tensor([3, 1, 1, 7, 10, 0, 3]), torch.tensor([0, 4, 4, 6])
+    output = layer(lines, offsets)
+    left = torch.randn_like(output)
+    found = embedding_bag(layer, (lines, offsets), left)
+    rows = found.rows()["weight"]
+    for bag in range(4):
+        (alone,) = torch.autograd.grad((output[bag] * left[bag]).sum(), layer.weight, retain_graph=True)
+        assert torch.allclose(rows[bag], alone, rtol=0, atol=1e-12)
+    assert torch.allclose(found.squares(), rows.square().sum((1, 2)), rtol=1e-9, atol=1e-12)
 
 
 def test_a_wrong_guess_is_seen() -> None:

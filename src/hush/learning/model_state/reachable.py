@@ -51,6 +51,8 @@ HOLDERS += Tensor.__mro__[:-1]
 """Kinds whose content is not in attributes, and is looked into."""
 DYNAMIC = frozenset({"getattr", "setattr", "vars", "globals", "exec", "eval", "__dict__", "__getattribute__"})
 """Names by which code reaches names that are not written in it."""
+INSTALLED = frozenset({"site-packages", "dist-packages"})
+"""Names of folders of installed packages, also of the user's own and of those below another environment."""
 
 Steps = Iterator[tuple[str, object]]
 
@@ -244,8 +246,9 @@ def is_own(module: str | None) -> bool:
     if root in sys.stdlib_module_names or root in ("torch", "hush", "numpy"):
         return root == "__main__"
     file = getattr(sys.modules.get(module or ""), "__file__", None)
+    above = Path(file or "").resolve().parents
     places = [Path(sysconfig.get_path(name)).resolve() for name in ("stdlib", "purelib", "platlib")]
-    return file is None or not any(place in Path(file).resolve().parents for place in places)
+    return file is None or not (any(place in above for place in places) or INSTALLED & {place.name for place in above})
 
 
 def _of_cache(value: Any) -> Steps:

@@ -10,6 +10,7 @@ import types
 from collections import deque
 from collections.abc import Callable, Iterator
 from contextvars import ContextVar
+from operator import is_not
 from typing import Any
 
 import numpy as np
@@ -39,14 +40,22 @@ class Restored:
         found = {id(value): value for _, value in walk(self.roots) if type(value) not in PLAIN}
         self.undo = [undo for value in found.values() for undo in _undone(value)]
         self.alive = found  # so that nothing that is put back was let go
+        self.used = False
         return self
 
     def put_back(self) -> bool:
         """Make all as it was when the context began; whether anything was not."""
-        return any([undo() for undo in self.undo])  # a list: all of them run
+        left = any([undo() for undo in self.undo])  # a list: all of them run
+        self.used = False
+        return left
+
+    def use(self) -> None:
+        """Said before the model or the loss runs: until then nothing can have changed since it was put back."""
+        self.used = True
 
     def __exit__(self, *error: object) -> None:
-        self.put_back()
+        if self.used:
+            self.put_back()
         del self.undo, self.alive
 
 
@@ -146,7 +155,7 @@ def _put_class(kind: type, before: dict[str, Any]) -> bool:
 
 
 def _put_mapping(now: Any, before: Any) -> bool:
-    if len(now) == len(before) and all(now.get(key, MISSING) is value for key, value in before.items()):
+    if now.keys() == before.keys() and not any(map(is_not, now.values(), before.values())):  # also in their order
         return False
     now.clear()
     now.update(before)

@@ -18,7 +18,7 @@ from hush.learning.per_example.batch import Loss, row_losses, rows, size_of, ten
 from hush.learning.per_example.batch_sizes import LARGEST, check_sizes
 from hush.learning.per_example.clipping import Clipping, Flat, checked_norm
 from hush.learning.per_example.layers.layer_gradients import LayerGradient
-from hush.learning.per_example.low_precision import casting, filled, rows_per_pass
+from hush.learning.per_example.low_precision import casting, filled, full_products, rows_per_pass
 from hush.learning.per_example.probe import ROWS, probe_of
 from hush.learning.per_example.units import Keys, grouped, joint, trainable
 from hush.learning.per_example.watch import INFERENCE, LOW_PRECISION, Pass
@@ -27,6 +27,8 @@ from hush.learning.torch_private import tree_map
 
 CACHE = 10 * 2**20
 """Bytes that a micro-batch should fill: what a core's share of the cache holds."""
+OF_PARAMETERS = 4
+"""How often the memory of the parameters a micro-batch may fill, where that is more than the cache."""
 FEWEST = 16
 """Rows of a micro-batch, at least: smaller ones would be slow, however much memory a row takes."""
 
@@ -75,8 +77,9 @@ class CheckedModel:
         self.sizes = [p.numel() for p in self.parameters.values()]
         first = next(iter(self.parameters.values()))
         self.device, self.kind = first.device, first.dtype
-        # rows of a micro-batch at most: about as many as the cache holds
-        self.most = min(max(FEWEST, CACHE // max(self.way.row_bytes, 1)), LARGEST)
+        # rows of a micro-batch, at most: of a large model more, as all parameters are gone through after each
+        room = max(CACHE, OF_PARAMETERS * self.kind.itemsize * sum(self.sizes))
+        self.most = min(max(FEWEST, room // max(self.way.row_bytes, 1)), LARGEST)
 
     @classmethod
     def of(
@@ -99,6 +102,8 @@ class CheckedModel:
             raise NotCovered(INFERENCE)
         expected = size_of(batch) if expected is None else expected
         probe = probe_of(model, loss, batch)
+        with full_products(next(model.parameters()).device):
+            pass  # what is refused is refused before any row
         probe.check_rows_are_apart()
         way = exact_way(probe)
         found = cls(model, loss, way.through(model), way, autocast)
@@ -158,7 +163,7 @@ class CheckedModel:
     @contextmanager
     def watched(self) -> Iterator[None]:
         """While private rows go through the model: nothing is told, and what they leave behind is undone at the end."""
-        with quiet(), self.restored, self.run:
+        with quiet(), full_products(self.device), self.restored, self.run:
             yield
 
     def add_watched(
@@ -187,6 +192,7 @@ class CheckedModel:
         count: all is put back, and each of its rows goes through the model alone. So a row adds what it adds alone,
         whatever rows are beside it and before it.
         """
+        self.restored.use()
         found = attempt(lambda: self._gradients(batch, count))
         with self.run.paused():
             left = self.restored.put_back()

@@ -8,18 +8,23 @@ others. Where it does not, rows are run alone, which are the same by themselves.
 
 from __future__ import annotations
 
-from contextlib import AbstractContextManager, nullcontext
+from collections.abc import Iterator
+from contextlib import AbstractContextManager, contextmanager, nullcontext
 from typing import Any
 
 import torch
 from torch import Tensor
 
-from hush.errors import InvalidParameter
+from hush.errors import InvalidParameter, NotCovered
 from hush.learning.per_example.batch import Loss, joined, picked, random_like, row_losses, rows
 from hush.learning.per_example.probe import Probe, Still, still_copy, stilled
 from hush.learning.per_example.units import grouped, joint
 from hush.learning.per_example.ways import Way
 
+CHOSEN = (
+    "products of float32 in a precision that torch.backends chose (fp32_precision). Nearest: "
+    "torch.set_float32_matmul_precision, of which private passes take care"
+)
 PLACES = 4
 """Places of a batch in which one row is put among others."""
 
@@ -34,6 +39,31 @@ def checked_precision(kind: object) -> torch.dtype | None:
 def casting(device: torch.device, kind: torch.dtype | None) -> AbstractContextManager[Any]:
     """In here layers compute in a lower precision, where one is given."""
     return nullcontext() if kind is None else torch.autocast(device.type, kind, cache_enabled=False)
+
+
+@contextmanager
+def full_products(device: torch.device) -> Iterator[None]:
+    """In here factors of float32 are not rounded to 10 or 7 bits (TF32, bfloat16), whatever was chosen for the process.
+
+    How such a product rounds depends on how many rows there are: see above.
+    """
+    on_cuda = device.type == "cuda"  # where convolutions have a choice of their own, which is TF32
+    try:
+        products, convolutions = torch.get_float32_matmul_precision(), on_cuda and torch.backends.cudnn.allow_tf32
+    except RuntimeError:  # old and new names were mixed, and torch does not tell any more
+        raise NotCovered(CHOSEN) from None
+    if getattr(getattr(torch.backends.mkldnn, "conv", None), "fp32_precision", "none") not in ("none", "ieee"):
+        raise NotCovered(CHOSEN)
+    chosen = products != "highest" or convolutions
+    if chosen:
+        torch.set_float32_matmul_precision("highest")
+        torch.backends.cudnn.allow_tf32 = torch.backends.cudnn.allow_tf32 and not on_cuda
+    try:
+        yield
+    finally:
+        if chosen:
+            torch.set_float32_matmul_precision(products)
+            torch.backends.cudnn.allow_tf32 = torch.backends.cudnn.allow_tf32 or convolutions
 
 
 def filled(batch: Any, count: int, size: int) -> Any:

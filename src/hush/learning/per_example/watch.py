@@ -54,7 +54,7 @@ class Call:
         inputs = tuple([self._in_front(values, count, kind) for values in self.inputs])
         given = inputs[0] if len(inputs) == 1 else inputs
         part = self.rule(self.unit.module, given, left, self.unit.names, scratch)
-        return part if inputs[0].shape[0] == count else part.folded(count)
+        return part if left.shape[0] == count else part.folded(count)
 
     def _in_front(self, values: Tensor, count: int, kind: torch.dtype) -> Tensor:
         """An input with examples in front, in the precision of the parameters."""

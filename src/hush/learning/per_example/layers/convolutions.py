@@ -2,16 +2,31 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Sequence
 from typing import Any
 
 from torch import Tensor, nn
 from torch.nn import functional as F
+from torch.nn.grad import conv2d_weight
 
-from hush.learning.per_example.layers.layer_gradients import LayerGradient, PlainRows, Scratch, makes, outer
+from hush.learning.per_example.layers.layer_gradients import (
+    FactoredGradient,
+    LayerGradient,
+    PlainRows,
+    Scratch,
+    Views,
+    cleared,
+    ghost_squares,
+    makes,
+    outer,
+    row_squares,
+)
 
 CONVOLVE = {1: F.conv1d, 2: F.conv2d, 3: F.conv3d}
 """By the number of axes."""
+FEW = 8
+"""Positions, at most, for which patches are kept as the weight is: they are small, and the sum is added as it is."""
 
 
 def convolution(
@@ -23,12 +38,78 @@ def convolution(
     if inputs.dim() == 3:
         inputs, left = inputs.unsqueeze(2), left.unsqueeze(2)
     count, out = left.shape[:2]
-    left = left.reshape(count, out, -1)
-    room = scratch.common if makes(left.shape[2], out, layer.weight.numel() // out) else scratch
-    patches, kernel = _patches(layer, inputs, room)
-    part = outer(left.mT, patches, names, (out, *kernel, inputs.shape[1]), scratch)
+    positions, into = left.shape[2:].numel(), inputs.shape[1] * math.prod(layer.kernel_size)
+    if positions > FEW and left.device.type == "cpu" and measures(positions, out, into):
+        return Convolved(layer, inputs, left, names, scratch)
+    turned = positions <= FEW  # patches are small then, and what is turned later is the sum
+    patches = _patches(layer, inputs, scratch.common if makes(positions, out, into) else scratch, turned=turned)
+    kernel = () if turned else (out, *_pair(layer.kernel_size, 1), inputs.shape[1])
+    part = outer(left.reshape(count, out, -1).mT, patches, names, kernel, scratch)
     scratch.common.taken.clear()
     return part
+
+
+def measures(positions: int, out: int, into: int) -> bool:
+    """Whether norms by Gram matrices and a sum by torch's own convolution take less time than gradients that are made.
+
+    As in `makes`; the convolution takes about half the time of the products of matrices.
+    """
+    return positions**2 * (out + into) < (positions // 2 + 12) * out * into
+
+
+class Convolved(FactoredGradient):
+    """The gradient of a kernel: norms from Gram matrices of patches, which are not kept, and the sum as torch makes it.
+
+    inputs (m, channels, height, width), left (m, out, height, width).
+    """
+
+    def __init__(
+        self, layer: nn.Conv1d | nn.Conv2d, inputs: Tensor, left: Tensor, names: tuple[str, ...], scratch: Scratch
+    ) -> None:
+        self.layer, self.inputs, self.left, self.names, self.scratch = layer, inputs, left, names, scratch
+        self.shifts = left.flatten(2).sum(2) if "bias" in names else None
+        self.kernel = (left.shape[1], *_pair(layer.kernel_size, 1), inputs.shape[1])
+        self.room = left.shape[2:].numel() * math.prod(self.kernel[1:]) * len(left)
+
+    def squares(self) -> Tensor:
+        patches = _patches(self.layer, self.inputs, self.scratch.common)
+        found = ghost_squares(self._positions(), patches)
+        self.scratch.common.taken.clear()
+        return found if self.shifts is None else found.add_(row_squares(self.shifts))
+
+    def _positions(self) -> Tensor:
+        return self.left.flatten(2).mT
+
+    def add(self, weights: Tensor, into: Views) -> None:
+        left = self.left * weights.view(-1, 1, 1, 1)
+        layer, inputs = self.layer, self.inputs
+        margins = _margins_of_two_axes(layer)
+        around = margins[2], margins[0]
+        if margins != [margins[0]] * 2 + [margins[2]] * 2:  # an even kernel's: more behind than before
+            inputs, around = F.pad(inputs, margins), (0, 0)
+        out, height, width, channels = self.kernel
+        stride, dilation = _pair(layer.stride, 1), _pair(layer.dilation, 1)
+        total = conv2d_weight(inputs, (out, channels, height, width), left, stride, around, dilation)
+        into["weight"].add_(total.view_as(into["weight"]))
+        if self.shifts is not None:
+            into["bias"].addmv_(self.shifts.T, weights)
+
+    def rows(self) -> dict[str, Tensor]:
+        return self.of_factors(*self.factors()).rows()
+
+    def factors(self) -> tuple[Tensor, Tensor]:
+        return self._positions(), _patches(self.layer, self.inputs, Scratch())
+
+    def of_factors(self, *factors: Tensor) -> LayerGradient:
+        left, patches = factors
+        return outer(left, patches, self.names, self.kernel)
+
+    def without(self, bad: Tensor) -> LayerGradient:
+        inputs, left = cleared(self.inputs, bad), cleared(self.left, bad)
+        return Convolved(self.layer, inputs, left, self.names, self.scratch)
+
+    def held(self) -> list[Tensor]:
+        return [self.inputs, self.left] if self.shifts is None else [self.inputs, self.left, self.shifts]
 
 
 def convolution_by_itself(
@@ -85,12 +166,18 @@ def _margins_of_axes(layer: Any) -> Sequence[int]:
     return [int(size) for size in reversed(layer.padding) for _ in (0, 1)]
 
 
+def _margins_of_two_axes(layer: nn.Conv1d | nn.Conv2d) -> list[int]:
+    """The same for pictures; a row of numbers is a picture of one line."""
+    margins = list(_margins_of_axes(layer))
+    return margins + [0] * (4 - len(margins))
+
+
 def _pair(values: tuple[int, ...], default: int) -> tuple[int, int]:
     return (default, values[0]) if len(values) == 1 else (values[0], values[1])
 
 
-def _patches(layer: nn.Conv1d | nn.Conv2d, inputs: Tensor, scratch: Scratch) -> tuple[Tensor, tuple[int, int]]:
-    """(m, places, height * width * channels), and the height and width of the kernel."""
+def _patches(layer: nn.Conv1d | nn.Conv2d, inputs: Tensor, scratch: Scratch, *, turned: bool = False) -> Tensor:
+    """(m, places, height * width * channels); with channels in front, as the weight has them, if they are turned."""
     height, width = _pair(layer.kernel_size, 1)
     (down, right), (tall, wide) = _pair(layer.stride, 1), _pair(layer.dilation, 1)
     inputs = inputs.permute(0, 2, 3, 1)
@@ -105,5 +192,7 @@ def _patches(layer: nn.Conv1d | nn.Conv2d, inputs: Tensor, scratch: Scratch) -> 
         (count, high, long, height, width, channels),
         (rows * line, down * line, right * channels, tall * line, wide * channels, 1),
     )
+    if turned:
+        view = view.permute(0, 1, 2, 5, 3, 4)
     patches = scratch.take("patches", tuple(view.shape), inputs).copy_(view)
-    return patches.view(count, high * long, -1), (height, width)
+    return patches.view(count, high * long, -1)

@@ -264,8 +264,8 @@ class Outer(FactoredGradient):
             left, right = left.reshape(-1, left.shape[-1]), right.reshape(-1, right.shape[-1])
         if self.weight:
             scaled = left.T * each
-            if into["weight"].dim() == 2:
-                into["weight"].addmm_(scaled, right)
+            if not self.kernel and into["weight"].is_contiguous():
+                into["weight"].view(len(scaled), -1).addmm_(scaled, right)
             else:
                 place(into["weight"], scaled @ right, self.kernel)
         if self.bias:

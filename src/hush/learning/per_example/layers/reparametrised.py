@@ -9,6 +9,7 @@ import torch
 from torch import Tensor, nn
 
 from hush.learning.per_example.layers.combined import Together
+from hush.learning.per_example.layers.convolutions import Convolved
 from hush.learning.per_example.layers.layer_gradients import (
     LayerGradient,
     Outer,
@@ -81,7 +82,7 @@ class WeightNormed(LayerGradient):
 
     def squares(self) -> Tensor:
         factors = self.inner.factors()
-        if isinstance(self.inner, Outer) and factors is not None:
+        if isinstance(self.inner, Outer | Convolved) and factors is not None:
             return reliable_squares(self._by_factors, *factors)
         if isinstance(self.inner, PlainRows):
             return reliable_squares(self._by_rows, self.inner.gradients["weight"])

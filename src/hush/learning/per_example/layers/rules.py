@@ -77,16 +77,34 @@ def embedding(layer: nn.Embedding, inputs: Tensor, left: Tensor, *_: object) -> 
     return Lookup(places, left, layer.num_embeddings)
 
 
-def embedding_bag(layer: nn.EmbeddingBag, inputs: Tensor, left: Tensor, *_: object) -> LayerGradient:
+def embedding_bag(
+    layer: nn.EmbeddingBag, inputs: Tensor | tuple[Tensor, ...], left: Tensor, *_: object
+) -> LayerGradient:
     """Each line that a bag reads has the gradient of the bag's sum, or its share of the mean."""
-    if layer.mode == "max" or inputs.dim() != 2:
-        raise NotCovered("a bag whose lines do not add up, or that has offsets")
-    read = torch.ones_like(inputs, dtype=left.dtype)
+    if layer.mode == "max":
+        raise NotCovered("a bag whose lines do not add up")
+    places, real = _bags(layer, inputs)
     if layer.padding_idx is not None:
-        read = (inputs != layer.padding_idx).to(left.dtype)
+        real = real & (places != layer.padding_idx)
+    read = real.to(left.dtype)
     if layer.mode == "mean":
         read = read / read.sum(1, keepdim=True).clamp_min(1)
-    return Lookup(inputs, left.unsqueeze(1) * read.unsqueeze(2), layer.num_embeddings)
+    return Lookup(places, left.unsqueeze(1) * read.unsqueeze(2), layer.num_embeddings)
+
+
+def _bags(layer: nn.EmbeddingBag, inputs: Tensor | tuple[Tensor, ...]) -> tuple[Tensor, Tensor]:
+    """The lines of each bag, one bag per row, and which of them it reads: bags with offsets have different lengths."""
+    if isinstance(inputs, Tensor) and inputs.dim() == 2:
+        return inputs, torch.ones_like(inputs, dtype=torch.bool)
+    if isinstance(inputs, Tensor) or len(inputs) != 2 or inputs[0].dim() != 1 or inputs[1].is_floating_point():
+        raise NotCovered("a bag with weights of its own for each line")
+    if layer.include_last_offset:
+        raise NotCovered("a bag with one more offset than there are bags")
+    lines, offsets = inputs
+    bounds = torch.cat([offsets, offsets.new_tensor([len(lines)])])
+    starts, lengths = bounds[:-1, None], bounds.diff()[:, None]
+    steps = torch.arange(int(lengths.max()), device=lines.device)
+    return lines[(starts + steps).clamp_max(len(lines) - 1)], steps < lengths
 
 
 def _scaled(left: Tensor, normal: Tensor, names: tuple[str, ...], shape: torch.Size, keep: int) -> LayerGradient:
