@@ -626,12 +626,12 @@ def spike_raised(patch: Patch) -> None:
 
 def largest_loss_as_its_own_lower_end(patch: Patch) -> None:
     """The largest loss of a sum, which was rounded up, is answered as what is reached."""
-    patch.setattr("hush.curves.composition.finite_sum.just_below", lambda loss: loss)
+    patch.setattr("hush.curves.composition.finite_sum.largest_loss_between", lambda top, _: (top, top))
 
 
 def largest_loss_to_the_nearest(patch: Patch) -> None:
     """One over the scale, as floats divide: half a unit low as often as not."""
-    patch.setattr(import_module("hush.mechanisms.leaves.laplace"), "written_up", float)
+    patch.setattr(import_module("hush.curves.pairs.segment"), "written_up", float)
 
 
 def bystanders_weigh_nothing(patch: Patch) -> None:

@@ -75,7 +75,7 @@ MUTANTS = [
         "what is left for a release of a small chance, rounded",
         bugs.rounding_of_what_is_left,
         "tests.mechanisms.test_either_vs_enumeration:test_a_small_share_does_not_blow_up_rounding",
-        (1e-8, 1 - 1e-9),
+        (1 - 1e-9, 1e-8),
     ),
     Mutant(
         "rounding of a small difference",

@@ -22,6 +22,8 @@ def forget() -> None:
             for value in list(vars(module).values()):
                 if callable(getattr(value, "cache_clear", None)) and not isinstance(value, type):
                     value.cache_clear()
+                elif inspect.isfunction(value) and hasattr(value, "__wrapped__"):
+                    inspect.getclosurevars(value).nonlocals.get("known", {}).clear()
 
 
 def ask(mutant: Mutant, patch: pytest.MonkeyPatch) -> None:

@@ -43,7 +43,9 @@ def losing_runs_shown(patch: Patch) -> None:
 def small_chances_are_none(patch: Patch) -> None:
     """In a lower bound: outcomes that are hardly possible on one side count as impossible there."""
 
-    def lowered(runs: Any, one: tuple[np.ndarray, np.ndarray], other: tuple[np.ndarray, np.ndarray]) -> FinitePair:
+    def lowered(
+        runs: Any, one: tuple[np.ndarray, np.ndarray], other: tuple[np.ndarray, np.ndarray], _top: float
+    ) -> FinitePair:
         p, q = (np.where(side[0] > 1e-14, side[0], 0.0) for side in (one, other))
         both = (p > 0) & (q > 0)
         assert runs.none == 0

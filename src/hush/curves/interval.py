@@ -78,13 +78,14 @@ def least_log_delta(epsilon: float) -> float:
     return math.log(-math.expm1(epsilon)) if epsilon < 0 else -math.inf
 
 
-def just_below(loss: float) -> float:
-    """A lower bound on a loss that was rounded up: by a unit when it was written, and by a few where it was added up.
+def largest_loss_between(top: float, written: Fraction | None) -> Interval:
+    """Bounds on a largest loss that was rounded up: by a unit when it was written, and by a few where it was added up.
 
-    >>> just_below(1.0) < 1.0 == round(just_below(1.0), 12)
-    True
+    >>> largest_loss_between(2.0, Fraction(2)), largest_loss_between(2.0, None)[0] < 2.0
+    ((2.0, 2.0), True)
     """
-    return loss * (1 - 16 * UNIT)
+    exact_top = written is not None and Fraction(repr(top)) == written
+    return (top if exact_top else top * (1 - 16 * UNIT)), top
 
 
 def written_up(number: Fraction) -> float:

@@ -89,7 +89,7 @@ class Guarantees(ABC):
     def lower_epsilon(self, *, delta: float, tolerance: float = 1e-6) -> float:
         """The lower end of `epsilon` in the first direction alone, where most cost more: a search needs no more."""
         delta = number("epsilon", "0 < delta < 1", 0.0, 1.0, low_open=True, high_open=True, delta=delta)
-        return _narrowed(_tolerance(tolerance), partial(self._first.epsilon, delta, floor=0.0), relative=True)[0]
+        return _narrowed(tolerance, partial(self._first.epsilon, delta, floor=0.0), relative=True)[0]
 
     @property
     def _first(self) -> Evidence:

@@ -7,7 +7,13 @@ from collections.abc import Callable
 from dataclasses import dataclass
 from functools import cached_property
 
-from hush.curves.composition.known_ends import SUM_ROUNDING, below_the_mean, concentrated_log_delta, negligible
+from hush.curves.composition.known_ends import (
+    SUM_ROUNDING,
+    below_the_mean,
+    concentrated_log_delta,
+    negligible,
+    written_sum,
+)
 from hush.curves.composition.routes import (
     FULL,
     MANY_ATOMS,
@@ -21,7 +27,7 @@ from hush.curves.composition.routes import (
     RenyiRoute,
     Route,
 )
-from hush.curves.interval import Interval, agreed_epsilon, agreed_log_delta, just_below, least_log_delta
+from hush.curves.interval import Interval, agreed_epsilon, agreed_log_delta, largest_loss_between, least_log_delta
 from hush.curves.pairs.pair import Laws
 from hush.numerics.engines.contour_line import QUICK_WORK
 from hush.numerics.engines.saddle import common_lattice, line_orders, markov_exponent
@@ -137,8 +143,7 @@ class FiniteSum:
         """Bounds on the epsilon at this delta; below the floor an upper bound will do."""
         top = max(self.largest, 0.0)
         if log_delta < NO_DELTA:
-            stated = all(pair.written_loss is not None for pair, _ in self.parts)
-            return top if stated else just_below(top), top
+            return largest_loss_between(top, written_sum(self.parts))
         if top <= floor:
             return 0.0, top
         if attempt(lambda: negligible(self.parts, self.laws, log_delta), False):

@@ -12,7 +12,7 @@ import numpy as np
 
 from hush.arrays import Array
 from hush.curves.composition.finite_sum import FARTHEST, FiniteSum
-from hush.curves.composition.known_ends import SUM_ROUNDING, largest_atom
+from hush.curves.composition.known_ends import SUM_ROUNDING, largest_atom, written_sum
 from hush.curves.composition.routes import Parts, log_finite
 from hush.curves.composition.sketch import Sketch
 from hush.curves.composition.summed_profile import summed_profile
@@ -178,14 +178,7 @@ class Product(Pair):
 
     @property
     def written_loss(self) -> Fraction | None:
-        """20 times 0.1 is 2, which floats miss."""
-        total = Fraction(0)
-        for pair, n in self.parts:
-            loss = pair.written_loss
-            if loss is None:
-                return None
-            total += n * loss
-        return total
+        return written_sum(self.parts)
 
     @property
     def written_infinite(self) -> Fraction | None:

@@ -7,7 +7,7 @@ from fractions import Fraction
 from functools import cache
 from typing import Protocol
 
-from hush.curves.interval import Interval, just_below, known
+from hush.curves.interval import Interval, known, largest_loss_between
 from hush.numerics.roots import decreasing_root
 from hush.numerics.work import attempt
 
@@ -43,8 +43,7 @@ class Profiled(Protocol):
 def invert(pair: Profiled, log_delta: float, tolerance: float, floor: float = 0.0) -> Interval:
     """Solve delta(eps) = e^log_delta on the upper and on the lower bound of the profile."""
     if log_delta == -math.inf:
-        top = max(pair.max_loss, 0.0)
-        return top if pair.written_loss is not None else just_below(top), top
+        return largest_loss_between(max(pair.max_loss, 0.0), pair.written_loss)
     if pair.infinite > 0 and math.log(pair.infinite) > log_delta:
         return math.inf, math.inf
 

@@ -4,11 +4,12 @@ from __future__ import annotations
 
 import math
 from dataclasses import dataclass
+from fractions import Fraction
 
 import numpy as np
 
 from hush.arrays import Array
-from hush.curves.interval import Interval, exact
+from hush.curves.interval import Interval, exact, written_up
 from hush.curves.pairs.pair import Pair
 from hush.curves.pairs.share import Share
 from hush.curves.renyi.curve import RenyiCurve
@@ -35,10 +36,12 @@ class SegmentPair(Pair):
     bound: float
     top: float
     share: Share = PLAIN
+    written: Fraction | None = None
+    """a in the decimals that were written, where nothing was mixed: 1/3 is no float."""
 
     @classmethod
-    def laplace(cls, bound: float) -> SegmentPair:
-        return cls(bound, 0.5)
+    def laplace(cls, bound: Fraction) -> SegmentPair:
+        return cls(written_up(bound), 0.5, written=bound)
 
     @classmethod
     def bounded_range(cls, bound: float) -> SegmentPair:
@@ -89,7 +92,13 @@ class SegmentPair(Pair):
         return value - slack, min(value + slack, 0.0)
 
     @property
+    def written_loss(self) -> Fraction | None:
+        return self.written
+
+    @property
     def max_loss(self) -> float:
+        if self.written is not None:
+            return self.bound
         ends = np.array([self.bound, -self.bound])
         piece = Exponentials(self.bound, self.log_height, self.share.above, self.share.below)
         return float(np.subtract(*piece.parts(ends)).max())

@@ -117,7 +117,6 @@ class SelectionPair(Pair):
     def _shift(self) -> float:
         return shift_of(self.runs, self.opposite)
 
-
     @property
     def max_loss(self) -> float:
         return max(self.run.max_loss + self._shift, 0.0)

@@ -9,7 +9,6 @@ from fractions import Fraction
 import numpy as np
 
 from hush.arrays import Array
-from hush.curves.interval import written_up
 from hush.curves.pairs.finite import FinitePair
 from hush.curves.pairs.pair import Pair
 from hush.curves.pairs.segment import SegmentPair
@@ -92,9 +91,9 @@ class Laplace(Leaf):
     assumes = "L1 sensitivity 1 when you {self.relation.words}"
 
     def at(self, removed: int, added: int) -> Pair:
-        distance = written_up(self.steps(removed, added) / Fraction(repr(self.scale)))  # the largest loss is promised
+        distance = self.steps(removed, added) / Fraction(repr(self.scale))  # the largest loss is promised
         if distance > 500:
-            raise NotCovered(f"{self} at {distance:g} times its scale: more than 500 is not covered")
+            raise NotCovered(f"{self} at {float(distance):g} times its scale: more than 500 is not covered")
         return SegmentPair.laplace(distance)
 
     def mixture(self, neighbours: Neighbours) -> Pair:

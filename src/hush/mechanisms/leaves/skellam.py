@@ -31,8 +31,8 @@ DEEPEST, FAINT = 680.0, 1e-4
 """The table ends where masses are below e^-680 = 5e-296, and masses below 1e-294 are left out. They fall faster than a
 normal law does, so there are some hundred of them at the largest variance: together they are far below CUT."""
 LOSS_ROUNDING = 1e-13
-"""Relative error of a loss, a sum of logarithms of ratios that are off by 3e-15 at the most. The least losses are off by
-more of themselves (5e-9 at variance 10^6), but in turns: deltas at epsilon 0 agree with the exact law to 2e-15."""
+"""Relative error of a loss, a sum of logarithms of ratios that are off by 3e-15 at the most. The least losses are off
+by more of themselves (5e-9 at variance 10^6), but in turns: deltas at epsilon 0 agree with the exact law to 2e-15."""
 
 MOST = 2e5
 """Past this order times shift the sum is too long, and the bound of Agarwal, Kairouz, Liu 2021 stands for it."""

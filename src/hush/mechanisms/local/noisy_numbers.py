@@ -105,7 +105,7 @@ class LaplaceReport(NoisyNumber):
         return written_up(1 / Fraction(repr(self.scale)))
 
     def report(self) -> Pair:
-        return SegmentPair.laplace(self.largest)
+        return SegmentPair.laplace(1 / Fraction(repr(self.scale)))
 
     def above(self, people: int) -> Named:
         """The least density at y is that of the farther end of [0, 1], so the blanket's mass is e^{-eps0/2}."""

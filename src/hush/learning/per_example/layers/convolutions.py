@@ -89,7 +89,8 @@ class Convolved(FactoredGradient):
             inputs, around = F.pad(inputs, margins), (0, 0)
         out, height, width, channels = self.kernel
         stride, dilation = _pair(layer.stride, 1), _pair(layer.dilation, 1)
-        total = conv2d_weight(inputs, (out, channels, height, width), left, stride, around, dilation)
+        as_pairs: Any = conv2d_weight  # torch declares one number where it takes a pair
+        total = as_pairs(inputs, (out, channels, height, width), left, stride, around, dilation)
         into["weight"].add_(total.view_as(into["weight"]))
         if self.shifts is not None:
             into["bias"].addmv_(self.shifts.T, weights)
