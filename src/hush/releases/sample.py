@@ -23,7 +23,7 @@ from hush.releases.conditions import (
     require_placed,
 )
 from hush.releases.kept_release import charge_of
-from hush.releases.records import Records
+from hush.releases.records import Manner, Records
 from hush.releases.release import Release
 from hush.releases.sample_payment import SamplePayment
 from hush.releases.tables.columns import NUMBERS
@@ -118,23 +118,14 @@ class Sample(Records):
         found = self._payment(query.request, query.mechanism, table, confidence, answered, query)
         return replace(found, subject=query.subject(table.column))
 
-    def ask(
-        self,
-        query: Answerable,
-        *,
-        column: str | None,
-        confidence: float,
-        source: Source | None,
-        ledger: Account | None = None,
-    ) -> Release:
+    def ask(self, query: Answerable, manner: Manner) -> Release:
         """See Records: `release`, with the sample's own source and ledger."""
-        if source is not None:
-            raise InvalidParameter("release", "no source of its own: the sample has one", source=source)
-        if ledger is not None:
-            raise InvalidParameter(
-                "release", "no ledger of its own: Sample(..., ledger=...) takes it", ledger=type(ledger)
-            )
-        return self.release(query, confidence=confidence, column=column)
+        if manner.source is not None:
+            raise InvalidParameter("release", "no source of its own: the sample has one", source=manner.source)
+        if manner.ledger is not None:
+            rule = "no ledger of its own: Sample(..., ledger=...) takes it"
+            raise InvalidParameter("release", rule, ledger=type(manner.ledger))
+        return self.release(query, confidence=manner.confidence, column=manner.column)
 
     def apply(self, function: Callable[[Any], Any], *, guarantee: Mechanism) -> Release:
         """Run a function of the drawn records whose result has the stated guarantee, for instance hush.PureDP(1.0).
