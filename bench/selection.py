@@ -4,11 +4,9 @@ Each library has a process of its own, on one thread. Smaller is better: all ans
 Rényi bounds for selection, and a privacy loss distribution for truncated Poisson batches.
 """
 
-import json
 import math
 import sys
 import time
-import warnings
 from collections.abc import Callable
 from dataclasses import dataclass
 
@@ -134,15 +132,7 @@ def report(rows: list[Row]) -> str:
 
 def main() -> None:
     """With two names: measure. Else: ask everything, write both files, and fail where hush is looser."""
-    if len(sys.argv) == 3:
-        warnings.simplefilter("ignore")
-        print("\n" + json.dumps(measure(*sys.argv[1:])))
-        return
-    rows: list[Row] = []
-    for name in PROBLEMS:
-        for peer in PEERS:
-            rows.append({"peer": peer, "problem": name} | processes.row(__file__, peer, name, limit=TIME_LIMIT))
-            print(rows[-1], flush=True)
+    rows = processes.rows(__file__, PEERS, PROBLEMS, measure, limit=TIME_LIMIT)
     write("selection", report(rows), rows)
     failed = [row for row in rows if "value" not in row]
     if failed:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+from abc import ABC, abstractmethod
 from collections.abc import Callable, Iterable
 from dataclasses import dataclass
 from functools import cached_property
@@ -196,10 +197,22 @@ class LevelsRoute:
 
 
 @dataclass(frozen=True)
-class LatticeRoute:
-    """A route that puts the losses of its parts on a lattice."""
+class LatticeRoute(ABC):
+    """A route that puts the losses of its parts on a lattice, where nothing that is known of the answer saves work."""
 
     parts: Parts
+
+    def epsilon(
+        self,
+        log_delta: float,
+        tolerance: float,
+        floor: float = 0.0,  # noqa: ARG002
+        known: Interval = (0.0, math.inf),  # noqa: ARG002
+    ) -> Interval:
+        return self._epsilon(log_delta, tolerance)
+
+    @abstractmethod
+    def _epsilon(self, log_delta: float, tolerance: float) -> Interval: ...
 
     @cached_property
     def _sources(self) -> list[LossSource]:
@@ -221,13 +234,7 @@ class GridRoute(LatticeRoute):
         brackets = (grid.bracket(self._sources, size, tilt, guess - DEEP_WINDOW) for size in self.sizes)
         return _narrowed((found.log_delta(epsilon) for found in brackets), tolerance)
 
-    def epsilon(
-        self,
-        log_delta: float,
-        tolerance: float,
-        floor: float = 0.0,  # noqa: ARG002
-        known: Interval = (0.0, math.inf),  # noqa: ARG002
-    ) -> Interval:
+    def _epsilon(self, log_delta: float, tolerance: float) -> Interval:
         orders, best = best_orders(self.laws, log_delta=log_delta)
         tilt = float(orders.c[best])
         limit = max(float(orders.objective(None, log_delta)[best]), LEAST_GUESS)
@@ -264,13 +271,7 @@ class DirectRoute(LatticeRoute):
         brackets = (direct.direct_bracket(self._sources, size, DEEPEST, epsilon) for size in self.sizes)
         return _narrowed((found.log_delta(epsilon) for found in brackets), tolerance)
 
-    def epsilon(
-        self,
-        log_delta: float,
-        tolerance: float,
-        floor: float = 0.0,  # noqa: ARG002
-        known: Interval = (0.0, math.inf),  # noqa: ARG002
-    ) -> Interval:
+    def _epsilon(self, log_delta: float, tolerance: float) -> Interval:
         low, high = 0.0, math.inf
         for size in self.sizes:
             for _ in range(8):

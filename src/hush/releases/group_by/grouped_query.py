@@ -46,7 +46,7 @@ from hush.releases.group_by.query_checks import (
     row_wise,
     value_of,
 )
-from hush.releases.group_by.table_query import TableQuery
+from hush.releases.group_by.table_release import TableQuery
 from hush.releases.query import Query
 from hush.releases.records import Manner, records
 from hush.releases.release import Release

@@ -13,7 +13,7 @@ from hush.randomness.source import source_or_secure
 from hush.releases.answer import Run
 from hush.releases.conditions import covered, rate_of, require_one_sample
 from hush.releases.group_by.sampled_users import SampledUsers
-from hush.releases.group_by.table_query import TableQuery
+from hush.releases.group_by.table_release import TableQuery
 from hush.releases.kept_release import charge_of, read_release, write_release
 from hush.releases.records import Manner
 from hush.releases.release import Release
