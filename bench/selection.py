@@ -21,11 +21,13 @@ DELTA = 1e-6
 
 @dataclass(frozen=True)
 class Selection:
-    """The best of so many runs of Gaussian noise: shape 1 is geometric, 0 logarithmic, infinity Poisson."""
+    """The best of a random number of runs of Gaussian noise."""
 
     noise: float
     mean: float
+    """How many runs on average."""
     shape: float
+    """Of the law of their number: 1 is geometric, 0 logarithmic, infinity Poisson."""
 
     def __str__(self) -> str:
         law = {0.0: "logarithmic", 1.0: "geometric", math.inf: "Poisson"}[self.shape]
