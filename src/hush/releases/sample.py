@@ -115,7 +115,7 @@ class Sample(Records):
                 found.value, mechanism, found.noise_interval, found.total_interval, self._source.private, sample=self
             )
 
-        found = self._payment(query.request, query.mechanism, table, confidence, answered, query)
+        found = self._payment(query, query.mechanism, table, confidence, answered)
         return replace(found, subject=query.subject(table.column))
 
     def ask(self, query: Answerable, manner: Manner) -> Release:
@@ -156,22 +156,18 @@ class Sample(Records):
         return self._payment(f"the function {name}", use, self._table, 0.0, answered)
 
     def _payment(
-        self,
-        asked: object,
-        use: Mechanism,
-        table: Table,
-        confidence: float,
-        answered: Callable[[], Release],
-        query: Answerable | None = None,
+        self, asked: Answerable | str, use: Mechanism, table: Table, confidence: float, answered: Callable[[], Release]
     ) -> Release:
         """The answer, where there is a ledger as the next use of a sample that is paid as a whole."""
         if self._paid is None:
             return answered()
         self._require_here()
+        query = None if isinstance(asked, str) else asked
         with self._paid.lock:
             plan = self._paid.plan(use, len(self._uses))
             mechanism = covered(self._accounted(plan))
-            words = f"{asked} on {self._scheme}" if len(plan) == 1 else f"{len(plan)} uses of one {self._scheme}"
+            request = asked if query is None else query.request
+            words = f"{request} on {self._scheme}" if len(plan) == 1 else f"{len(plan)} uses of one {self._scheme}"
             private, unit = self._source.private, None if query is None else query.unit
             charge = charge_of(words, mechanism, table, confidence=confidence, private=private, unit=unit)
             return self._paid.run(charge, plan, len(self._uses), answered, query)
