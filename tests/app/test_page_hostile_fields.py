@@ -3,21 +3,17 @@
 from __future__ import annotations
 
 import json
-import sys
 from collections.abc import Iterator
 from typing import Any
 
 import pytest
 
 from hush.app.service.questions.menu import MENU
-from tests.page_server import Served, served
+from tests.page_server import PAGE, Served, served
 
 pytest.importorskip("starlette")
 pytest.importorskip("uvicorn")
-pytestmark = [
-    pytest.mark.xdist_group("page"),
-    pytest.mark.skipif(sys.platform == "win32", reason="limits of a process are those of Unix"),
-]
+pytestmark = PAGE
 
 RUN = {"examples": 600, "batch_size": 60, "epochs": 1, "noise": 1.0, "delta": 1e-5, "scheme": "poisson"}
 RUNS = [{"name": "a", "expression": "laplace 2"}]

@@ -16,6 +16,7 @@ from hypothesis import strategies as st
 import hush
 from hush import releases
 from hush.releases.row_wise.row_expressions import Arithmetic, Constant, Expression, col
+from hush.releases.tables.in_memory import in_memory
 from hush.releases.tables.tally import Bins, Categories, LatticeCells, Limits, Measure, Steps, Tallied, Tally
 
 HOSTILE = "Robert'); DROP TABLE t; --"
@@ -71,6 +72,11 @@ def columns() -> pyarrow.Table:
             "who": chosen([None, *range(60)], pyarrow.int64()),
         }
     )
+
+
+TABLE = columns()
+MEMORY = in_memory(TABLE)
+"""The same in this process: what every engine must give."""
 
 
 ODD = 'odd "name`; --'

@@ -18,14 +18,10 @@ from hush import releases
 from hush.randomness.keyed_source import KeyedSource
 from hush.releases.statistics import ordered_records
 from hush.releases.tables.engines.arrow_engine import drawn, rechunked
-from hush.releases.tables.in_memory import in_memory
 from hush.releases.tables.opening import open_reader
 from hush.releases.tables.reader import Reader
 from hush.releases.tables.tally import Tally
-from tests.releases.engine_data import columns, grouped, plain, released, tallies
-
-TABLE = columns()
-MEMORY = in_memory(TABLE)
+from tests.releases.engine_data import MEMORY, TABLE, grouped, plain, released, tallies
 
 
 def of_file(folder: Path) -> str:
