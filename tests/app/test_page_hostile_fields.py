@@ -80,7 +80,7 @@ def test_places_and_turns_of_any_kind_are_refused_or_answered(server: Served) ->
         for value in HOSTILE:
             status, reply, _ = server.send("POST", "/ask", json.dumps(asked | {field: value}).encode())
             assert status in (200, 400, 404), (field, value, reply)
-            said = strict(reply) if status == 200 else {"answer": None}
+            said: Any = strict(reply) if status == 200 else {"answer": None}
             assert "answer" in said or said["error"]["kind"] in KINDS, (field, value, reply)
     assert server.answer("epsilon", expression="laplace 2", delta=0)["upper"] == 0.5
 
