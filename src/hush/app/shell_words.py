@@ -15,7 +15,7 @@ TYPED_AS = {
 IN_EXPRESSIONS = (
     (re.compile(r"\.under\((?:hush\.)?(?:Relation\.REPLACE|\.\.\.)\)|\.under\b"), "| replace"),
     (re.compile(r"\b(?:hush\.)?(?:Relation\.)?(ADD_REMOVE|REPLACE)\b"), lambda found: f"relation={found[1].lower()}"),
-    (re.compile(r"\bLedger\.(create|add|record|verify|export)\b"), r"hush ledger \1"),
+    (re.compile(r"\bLedger\.(create|record|verify|export)\b"), r"hush ledger \1"),
 )
 """What Python writes, and what the shell or an expression has for it."""
 CLASS = re.compile(r"hush\.([A-Z]\w*)(?:\((?:\w+=)?([^()]*)\))?")
