@@ -165,21 +165,20 @@ class _Task:
         """A few steps from where the guide ended: to a value that meets the target, and just beyond misses it."""
         scale, slope, seen = guide.scale, guide.slope, None
         place, step = guide.nearest.place, -guide.nearest.excess / slope - SAFELY * self.width
-        for look in range(STEPS_AT_ONCE):
+        for _ in range(STEPS_AT_ONCE):
             value = scale.value(place + step)
             if not abs(step) < FARTHEST_STEP or value in (self.low, self.high):
                 return None
             mechanism, place = self._mechanism(value), scale.place(value)
-            bound = self.aim.bound(mechanism) if look else None
-            end = bound.upper if bound else self.aim.lower(mechanism)
-            if not 0 < end < math.inf:
+            bound = self.aim.bound(mechanism)
+            if not 0 < bound.upper < math.inf:
                 return None
-            excess = math.log(end / self.aim.limit)
+            excess = math.log(bound.upper / self.aim.limit)
             slope = _slope(seen, (place, excess), slope, APART * self.width)
             step, seen = -excess / slope, (place, excess)
             beyond = scale.next(value, 1) if self.whole else scale.value(place + self.width)
             near = 0 <= step < scale.place(beyond) - place
-            if bound and near and self.aim.lower(self._mechanism(beyond)) > self.aim.limit:
+            if near and self.aim.lower(self._mechanism(beyond)) > self.aim.limit:
                 return Calibration(value, mechanism, bound, beyond)
             step -= SAFELY * self.width
         return None

@@ -18,8 +18,8 @@ CLEARLY = math.log(4)
 """Guesses that differ less than this, in logarithms, do not tell in which direction the cost rises."""
 FARTHEST = 6.0
 """A guess that is farther from the target, in logarithms, only tells on which side it is: there it is no line."""
-WIDTH, MOST_LOOKS = 3e-4, 20
-"""A search on guesses ends so near to the target: a line from there is about as near as they are, which is 1e-5."""
+WIDTH, MOST_LOOKS = 1e-5, 20
+"""A search on guesses ends so near to the target: a line from there is about as near as they are, mostly 1e-7."""
 
 
 def searched_by_guesses(guess: Callable[[Value], float], plain: Scale) -> Search | None:

@@ -12,9 +12,10 @@ from hush.numerics.rounding import LARGEST_EXPONENT
 from hush.numerics.special.logarithms import log1p
 from hush.numerics.work import room
 
-SIZE, SPAN = 1 << 13, 8.0
-"""Points of the lattice, and its length in units of the scale: a thousandth of the scale from one to the next."""
-LARGE = 0.25
+SIZE, SPAN = 1 << 14, 16.0
+"""Points of the lattice, and its length in units of the scale: a thousandth of the scale from one to the next. Some six
+losses of the largest size that is summed have room."""
+LARGE = 0.125
 """A loss above this share of the length is not summed: with it all sums count as being past epsilon, by its size. One
 that is below minus half of it is left out: a sum with it is small."""
 ALMOST_ALL = 1 - 1e-9
@@ -52,6 +53,7 @@ class RoughSum:
         lattice = step * (np.arange(SIZE) - SIZE // 4)
         if tilted:
             law *= np.exp(np.minimum(exponent - order * lattice, LARGEST_EXPONENT))
+        self._bends = step / 12 * law[SIZE // 4 :]
         large, under_p, under_q = _largest(parts, most)
         losses = np.concatenate([lattice, large])
         places = np.argsort(losses, kind="stable")
@@ -72,7 +74,8 @@ class RoughSum:
 
     def epsilon(self, log_delta: float) -> float | None:
         """About epsilon at this delta; None where it is not within reach, or delta is too small."""
-        tried = self._length / SIZE * np.arange(0, SIZE // 2, STRIDE)
+        step = self._length / SIZE
+        tried = step * np.arange(0, SIZE // 4, STRIDE)
         wanted = math.exp(log_delta)
         found = self.delta(tried)
         above = np.nonzero(found >= wanted)[0]
@@ -83,18 +86,27 @@ class RoughSum:
         past = int(above[-1]) + 1
         if past == len(found) or (past > len(above) and not self._tilted):  # losses that are tilted are noise near 0
             return None
-        tried = tried[past - 1] + self._length / SIZE * np.arange(STRIDE + 1)
-        found = np.log(np.maximum(self.delta(tried), self._least / 2))
-        near = min(max(int(np.count_nonzero(found >= log_delta)), 1), STRIDE)
-        high, low = float(found[near - 1]), float(found[near])
-        share = (high - log_delta) / (high - low) if high > low else 0.5
-        return float(tried[near - 1] + share * (tried[near] - tried[near - 1]))
+        first = (past - 1) * STRIDE
+        places = np.arange(max(first - 1, 0), first + STRIDE + 2)
+        # losses of density p on a lattice of step h sum up to h^2 p/12 too little, by Euler and Maclaurin
+        found = np.log(np.maximum(self.delta(step * places) + self._bends[places], self._least / 2))
+        near = min(max(int(np.count_nonzero(found >= log_delta)), 2), len(places) - 2)
+        return step * _where(places[near - 2 : near + 2], found[near - 2 : near + 2], log_delta)
 
     def steepness(self, epsilon: float) -> float:
         """About -d log delta/d epsilon; 0 where too few digits are left."""
         step = STEP * self._length
         near, far = self.delta(np.array([epsilon, epsilon + step]))
         return (math.log(near) - math.log(far)) / step if near > far > self._least / 2 else 0.0
+
+
+def _where(places: Array, values: Array, wanted: float) -> float:
+    """Where a falling function has this value: on a cubic through four points, or a line where they do not fall."""
+    if not np.diff(values).max() < 0:
+        (a, b), (low, high) = places[1:3], values[1:3]
+        return float(a + (b - a) * (min(max((wanted - low) / (high - low), 0.0), 1.0) if high < low else 0.5))
+    shares = [np.delete((wanted - values) / (value - values + (values == value)), k) for k, value in enumerate(values)]
+    return float(sum(place * math.prod(share) for place, share in zip(places, shares, strict=True)))
 
 
 def _turned(losses: Array, masses: Array, order: float) -> Array:

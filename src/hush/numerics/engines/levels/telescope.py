@@ -59,7 +59,7 @@ BETWEEN = np.array([-0.95, -0.85, -0.7, -0.5, -0.3, -0.15, -0.05])
 """Orders between the poles."""
 HALVINGS, SMALLEST = 40, 1e-12
 """The search for a first epsilon halves a range from 1e-12 on, in logarithms, forty times."""
-GUESS_POINTS, DEVIATIONS = 2000, 3.0
+GUESS_POINTS, DEVIATIONS = 4000, 3.0
 """Points of a part in a guess on a coarse lattice, which reaches at least as far as three deviations of the crowd."""
 DEEP_PAD = 16.0
 """Deviations past the last centre that count where delta is small: e^-130 is left out of a guess."""
