@@ -156,9 +156,9 @@ class _Task:
         """The search on guesses, where they are known and clearly cross the target within the range."""
         return searched_by_guesses(self._guess, Scale(self.low, self.high, True, self.whole))
 
-    def _guess(self, value: Value) -> float:
+    def _guess(self, value: Value, tolerance: float) -> float:
         """About how far past the target, in logarithms; NaN where there is no guess for such mechanisms."""
-        found = self.aim.guess(self._mechanism(value))
+        found = self.aim.guess(self._mechanism(value), tolerance)
         return math.nan if found is None else math.log(max(found, LEAST_GUESS)) - math.log(self.aim.limit)
 
     def _at_once(self, guide: Search) -> Calibration | None:

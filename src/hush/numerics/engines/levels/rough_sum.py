@@ -12,9 +12,9 @@ from hush.numerics.rounding import LARGEST_EXPONENT
 from hush.numerics.special.logarithms import log1p
 from hush.numerics.work import room
 
-SIZE, SPAN = 1 << 14, 16.0
-"""Points of the lattice, and its length in units of the scale: a thousandth of the scale from one to the next. Some six
-losses of the largest size that is summed have room."""
+FINE, COARSE, SPAN = 1 << 14, 1 << 12, 16.0
+"""Points of the lattice, and its length in units of the scale: a thousandth of the scale from one to the next, which is
+good to some 1e-7 of epsilon, or four times that, good to 1e-5. Some six losses of the largest size have room."""
 LARGE = 0.125
 """A loss above this share of the length is not summed: with it all sums count as being past epsilon, by its size. One
 that is below minus half of it is left out: a sum with it is small."""
@@ -26,7 +26,7 @@ the losses are tilted by e^{cL} before it."""
 ORDERS = 4.0 * 1.42 ** np.arange(11)
 """Orders c that are tried for that, per scale: e^{cL} is a float for all losses that are summed."""
 STRIDE = 8
-"""Every eighth point of the lattice is looked at for an epsilon, then all between two of these."""
+"""Every eighth point of the lattice is looked at for an epsilon, then all between two of these and one beyond each."""
 STEP = 1e-3
 """Step of a difference that stands for a slope, as a share of the length."""
 NEIGHBOURS = np.arange(-1, 3)
@@ -39,21 +39,21 @@ Part = tuple[Array, Array, int]
 class RoughSum:
     """A sum of independent losses, tilted where delta is small."""
 
-    def __init__(self, parts: Sequence[Part], scale: float, *, tilted: bool = False) -> None:
-        self._length = SPAN * scale
+    def __init__(self, parts: Sequence[Part], scale: float, *, tilted: bool = False, size: int = FINE) -> None:
+        self._length, self._size = SPAN * scale, size
         self._tilted, self._least = tilted, LEAST_TILTED if tilted else LEAST_DELTA
-        step, most = self._length / SIZE, LARGE * self._length
+        step, most = self._length / size, LARGE * self._length
         kept = [(x, np.where((-most / 2 < x) & (x < most), masses, 0.0), times) for x, masses, times in parts]
         order, exponent = _tilting_order(kept, scale) if tilted else (0.0, 0.0)
-        logs: Array = np.full(SIZE // 2 + 1, -exponent, dtype=complex)
+        logs: Array = np.full(size // 2 + 1, -exponent, dtype=complex)
         for losses, masses, times in kept:
-            room(4 * len(losses) + SIZE, 20)
-            logs += times * log1p(_moved(losses / step, _turned(losses, masses, order)))
-        law = np.roll(np.fft.irfft(np.exp(logs), SIZE), SIZE // 4)
-        lattice = step * (np.arange(SIZE) - SIZE // 4)
+            room(4 * len(losses) + size, 20)
+            logs += times * log1p(_moved(losses / step, _turned(losses, masses, order), size))
+        law = np.roll(np.fft.irfft(np.exp(logs), size), size // 4)
+        lattice = step * (np.arange(size) - size // 4)
         if tilted:
             law *= np.exp(np.minimum(exponent - order * lattice, LARGEST_EXPONENT))
-        self._bends = step / 12 * law[SIZE // 4 :]
+        self._bends = step / 12 * law[size // 4 :]
         large, under_p, under_q = _largest(parts, most)
         losses = np.concatenate([lattice, large])
         places = np.argsort(losses, kind="stable")
@@ -74,8 +74,8 @@ class RoughSum:
 
     def epsilon(self, log_delta: float) -> float | None:
         """About epsilon at this delta; None where it is not within reach, or delta is too small."""
-        step = self._length / SIZE
-        tried = step * np.arange(0, SIZE // 4, STRIDE)
+        step = self._length / self._size
+        tried = step * np.arange(0, self._size // 4, STRIDE)
         wanted = math.exp(log_delta)
         found = self.delta(tried)
         above = np.nonzero(found >= wanted)[0]
@@ -145,13 +145,13 @@ def _largest(parts: Sequence[Part], least: float) -> tuple[Array, Array, Array]:
     return np.append(large, math.inf), sides[0], sides[1]
 
 
-def _moved(places: Array, masses: Array) -> Array:
+def _moved(places: Array, masses: Array, size: int) -> Array:
     """The Fourier transform of masses at places of the lattice, less 1: by Lagrange's polynomials of degree three."""
     first = np.floor(places)
     t = places - first
     left, right = (t - 1) * (t - 2), (t + 1) * t
     shares = np.array([-t * left / 6, (t + 1) * left / 2, -right * (t - 2) / 2, right * (t - 1) / 6])
-    index = (np.maximum(first, -SIZE).astype(np.int64) + NEIGHBOURS[:, None]) % SIZE
-    lattice = np.bincount(index.ravel(), (shares * masses).ravel(), SIZE)
+    index = (np.maximum(first, -size).astype(np.int64) + NEIGHBOURS[:, None]) % size
+    lattice = np.bincount(index.ravel(), (shares * masses).ravel(), size)
     lattice[0] -= 1  # before the transform: most losses are nearly 0, and what is left keeps its digits
     return np.fft.rfft(lattice)
