@@ -45,6 +45,8 @@ SPLIT = math.log(10)
 """Each of about ten levels gets a tenth of the allowed error."""
 CERTAIN = 2.0
 """A level needs no integral where Chernoff's bound is e^-2 of its share."""
+POOR = 3.0
+"""A line that is off by three times its share is laid again, with orders about the best one."""
 FIRST_PLACE = 15.0
 """An edge stands at least so many of its widths past the start of the lattice."""
 MASS_ROOM = 1 + 1e-9
@@ -54,7 +56,7 @@ DIFFERENCE = 1e-5
 LEAST_SCALE = 1e-12
 """Smaller scales are not resolved."""
 FARTHEST_ORDER, PER_LOG, LEAST_ORDER, PER_DECADE = 100.0, 2.5, 0.05, 4
-"""Orders go from 0.05 to (100 - 2.5 log delta)/scale, four per power of ten; more are added where no line is found."""
+"""Orders go from 0.05 to (100 - 2.5 log delta)/scale, four per power of ten; more are added where no line is found that is good enough."""
 BETWEEN = np.array([-0.95, -0.85, -0.7, -0.5, -0.3, -0.15, -0.05])
 """Orders between the poles."""
 HALVINGS, SMALLEST = 20, 1e-12
@@ -186,10 +188,13 @@ class Telescope:
         if strip is not None:
             return level, strip
         try:
-            return level, LevelLine(level, choose(level, self.epsilon, goal), self.epsilon, goal)
+            line = LevelLine(level, choose(level, self.epsilon, goal), self.epsilon, goal)
         except Exhausted:
-            level = level.refined(self.epsilon)
-            strip = level.closed_in(self.epsilon, goal - CERTAIN)
+            line = None
+        if line and line.value_at(self.epsilon)[1] < math.exp(goal) * POOR:
+            return level, line
+        level = level.refined(self.epsilon)
+        strip = level.closed_in(self.epsilon, goal - CERTAIN)
         if strip is not None:
             return level, strip
         return level, LevelLine(level, choose(level, self.epsilon, goal), self.epsilon, goal)
