@@ -29,8 +29,10 @@ STRIDE = 8
 """Every eighth point of the lattice is looked at for an epsilon, then all between two of these and one beyond each."""
 STEP = 1e-3
 """Step of a difference that stands for a slope, as a share of the length."""
-NEIGHBOURS = np.arange(-1, 3)
-"""A loss is shared among four neighbours on the lattice such that three moments stay as they are."""
+NEIGHBOURS = np.arange(-2, 4)
+"""A loss is shared among six neighbours on the lattice such that five moments stay as they are."""
+LAGRANGE = np.array([math.prod(float(k - j) for j in NEIGHBOURS if j != k) for k in NEIGHBOURS])[:, None]
+"""What Lagrange's polynomials at the neighbours are divided by."""
 
 Part = tuple[Array, Array, int]
 """Losses of a part, their masses under P, and how often it is taken."""
@@ -146,11 +148,13 @@ def _largest(parts: Sequence[Part], least: float) -> tuple[Array, Array, Array]:
 
 
 def _moved(places: Array, masses: Array, size: int) -> Array:
-    """The Fourier transform of masses at places of the lattice, less 1: by Lagrange's polynomials of degree three."""
+    """The Fourier transform of masses at places of the lattice, less 1: by Lagrange's polynomials of degree five."""
     first = np.floor(places)
-    t = places - first
-    left, right = (t - 1) * (t - 2), (t + 1) * t
-    shares = np.array([-t * left / 6, (t + 1) * left / 2, -right * (t - 2) / 2, right * (t - 1) / 6])
+    away = places - first - NEIGHBOURS[:, None]
+    before, after = np.ones_like(away), np.ones_like(away)  # products of those on either side
+    np.cumprod(away[:-1], axis=0, out=before[1:])
+    np.cumprod(away[:0:-1], axis=0, out=after[-2::-1])
+    shares = before * after / LAGRANGE
     index = (np.maximum(first, -size).astype(np.int64) + NEIGHBOURS[:, None]) % size
     lattice = np.bincount(index.ravel(), (shares * masses).ravel(), size)
     lattice[0] -= 1  # before the transform: most losses are nearly 0, and what is left keeps its digits
