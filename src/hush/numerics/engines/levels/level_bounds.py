@@ -132,7 +132,7 @@ def _searched(
         found = _newton(telescope, epsilon, log_delta)
         if found is None or not low <= found[0] <= high:
             epsilon = _within(2 * begin, low, high)
-            if epsilon < LEAST_EPSILON:
+            if epsilon < LEAST_EPSILON or epsilon == begin:
                 break
             continue
         epsilon, steepness = found

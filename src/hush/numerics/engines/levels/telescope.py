@@ -22,7 +22,7 @@ from hush.numerics.engines.levels.line_choice import choose
 from hush.numerics.engines.levels.rough_sum import COARSE, RoughSum
 from hush.numerics.engines.levels.smooth_edges import CUT_MASS, LEAST_PAD, SmoothEdges
 from hush.numerics.laws.normal_mixture import Mixture
-from hush.numerics.work import Exhausted
+from hush.numerics.work import Exhausted, attempt
 
 RATIOS = np.geomspace(0.7, 0.002, 14)
 """Shares of the scale at which the first edge is tried: at the largest at which what lies below needs no integral."""
@@ -32,7 +32,7 @@ LEVELS = 0.7 * 10.0 ** np.arange(10)
 """Further edges, in units of the scale: losses up to about it and far above it have orders of their own. Any edges are
 valid: they only decide how long the lines are."""
 HALVED = 3
-"""A level that no line serves is halved, and each half again, so often at the most."""
+"""A level that no line serves well is halved, and each half again, so often at the most."""
 APART = 1.6
 """An edge is left out where it is less than so many times the one before it."""
 DROPPED = 0.02
@@ -45,8 +45,9 @@ SPLIT = math.log(10)
 """Each of about ten levels gets a tenth of the allowed error."""
 CERTAIN = 2.0
 """A level needs no integral where Chernoff's bound is e^-2 of its share."""
-POOR = 3.0
-"""A line that is off by three times its share is laid again, with orders about the best one."""
+REFINED, POOR, VERY_POOR = 2, 3.0, 30.0
+"""More orders are laid about the best one where a line is off by three times its share, and again where there is none.
+A level whose line is then off by thirty times its share is halved: rounding alone is less, which halves do not cure."""
 FIRST_PLACE = 15.0
 """An edge stands at least so many of its widths past the start of the lattice."""
 MASS_ROOM = 1 + 1e-9
@@ -113,7 +114,9 @@ class Crowd:
         parts = [(law.loss, law.weight, n) for law, n in self.bystanders.plain]
         for above, below, n in self.mixtures:
             shifts = [a for a, _ in above + below]
-            x = np.linspace(min(shifts) - LEAST_PAD, max(shifts) + (DEEP_PAD if tilted else LEAST_PAD), size // POINTS_SHARED)
+            x = np.linspace(
+                min(shifts) - LEAST_PAD, max(shifts) + (DEEP_PAD if tilted else LEAST_PAD), size // POINTS_SHARED
+            )
             part = SmoothEdges(above, below, n, max(shifts), LEAST_PAD)
             parts.append((part.loss(x), np.exp(part.log_density(x)) * (x[1] - x[0]), n))
         return RoughSum(parts, max(scale, DEVIATIONS * self.deviation), tilted=tilted, size=size)
@@ -164,15 +167,16 @@ class Telescope:
         return None if strip is None else (level, strip)
 
     def _lay(self, inner: Edges | None, outer: Edges, goal: float, halvings: int = HALVED) -> None:
-        """A level between these edges, or two of them where no line serves all of it."""
-        try:
-            self.levels.append(self._level(inner, outer, goal))
-        except Exhausted:
-            middle = self._between(inner, outer) if inner and halvings else None
-            if middle is None:
-                raise
+        """A level between these edges, or two of them where no line serves all of it well."""
+        found, good = self._level(inner, outer, goal)
+        middle = self._between(inner, outer) if inner and halvings and not good else None
+        if middle is not None:
             self._lay(inner, middle, goal, halvings - 1)
             self._lay(middle, outer, goal, halvings - 1)
+        elif found is None:
+            raise Exhausted
+        else:
+            self.levels.append(found)
 
     def _between(self, inner: Edges, outer: Edges) -> Edges | None:
         """Edges at the geometric mean of the losses at two others, if there is room for them."""
@@ -181,23 +185,26 @@ class Telescope:
         middle = self._cut(math.sqrt(low * high))
         return middle if self._apart(inner, middle) and self._apart(middle, outer) else None
 
-    def _level(self, inner: Edges | None, outer: Edges, goal: float) -> tuple[Level, LevelLine | int]:
-        """A level, and the line that gives its part of delta, or the strip in which a bound is enough."""
-        level = Level(self.orders, inner, outer)
-        strip = level.closed_in(self.epsilon, goal - CERTAIN)
-        if strip is not None:
-            return level, strip
-        try:
-            line = LevelLine(level, choose(level, self.epsilon, goal), self.epsilon, goal)
-        except Exhausted:
-            line = None
-        if line and line.value_at(self.epsilon)[1] < math.exp(goal) * POOR:
-            return level, line
-        level = level.refined(self.epsilon)
-        strip = level.closed_in(self.epsilon, goal - CERTAIN)
-        if strip is not None:
-            return level, strip
-        return level, LevelLine(level, choose(level, self.epsilon, goal), self.epsilon, goal)
+    def _level(
+        self, inner: Edges | None, outer: Edges, goal: float
+    ) -> tuple[tuple[Level, LevelLine | int] | None, bool]:
+        """A level with the line that gives its part of delta, or the strip in which a bound is enough; if it is good.
+
+        More orders are laid about the best one where no line serves, or the first is poor.
+        """
+        level, line, off = Level(self.orders, inner, outer), None, math.inf
+        for refined in range(REFINED + 1):
+            level = level.refined(self.epsilon) if refined else level
+            strip = level.closed_in(self.epsilon, goal - CERTAIN)
+            if strip is not None:
+                return (level, strip), True
+            line = attempt(
+                lambda tried=level: LevelLine(tried, choose(tried, self.epsilon, goal), self.epsilon, goal), line
+            )
+            off = line.value_at(self.epsilon)[1] / math.exp(goal) if line else math.inf
+            if off < POOR or (line and refined):
+                break
+        return (line.level, line) if line else None, off < VERY_POOR
 
     def _edges(self, goal: float) -> list[Edges]:
         """The edges of all levels: what is below the first needs no integral, if that can be.
