@@ -13,7 +13,7 @@ from hush.releases.group_by.contributions import AtMost
 from hush.releases.group_by.noisy_parts import parts
 from hush.releases.group_by.noisy_parts.count_parts import RowsPart
 from hush.releases.tables.tallying import kept_records, streaming
-from hush.releases.tables.tallying.codes import keyed_hash
+from hush.releases.tables.tallying.codes import Codes, keyed_hash
 from hush.releases.tables.tallying.group_keys import FoundKeys
 from hush.releases.tables.tallying.user_ids import UserIds
 from tests.releases import test_grouped_tallies as tallies
@@ -99,3 +99,12 @@ def test_an_odd_id_decides_how_others_are_hashed(monkeypatch: pytest.MonkeyPatch
     for ids, odd in limits.ODD_IDS.values():
         with pytest.raises(AssertionError):
             limits.test_an_odd_id_changes_no_hash_of_others(ids, odd)
+
+
+def test_whose_zero_comes_first_decides_its_hash(monkeypatch: pytest.MonkeyPatch) -> None:
+    right = Codes.of
+    monkeypatch.setattr(
+        Codes, "of", lambda self, cells: self._by_value(cells, float) if cells.dtype.kind == "f" else right(self, cells)
+    )
+    with pytest.raises(AssertionError):
+        limits.test_zeros_have_one_hash_whichever_comes_first()

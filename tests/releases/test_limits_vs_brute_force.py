@@ -13,6 +13,7 @@ from hypothesis import strategies as st
 
 from hush.releases.tables.tally import Limits
 from hush.releases.tables.tallying import kept_records
+from hush.releases.tables.tallying.codes import Codes
 from hush.releases.tables.tallying.kept_records import KeptRecords
 from hush.releases.tables.tallying.user_ids import UserIds
 
@@ -142,3 +143,13 @@ def test_an_odd_id_changes_no_hash_of_others(ids: Any, odd: object) -> None:
     slots, others = alone.slots(ids), together.slots(beside)[::-1]
     assert alone.hashes[slots[:2]].tolist() == together.hashes[others[:2]].tolist()
     assert len(set(together.hashes.tolist())) == 3
+
+
+def test_zeros_have_one_hash_whichever_comes_first() -> None:
+    """Different values are told apart by hashes, which decide what is kept: another user's -0.0 must not be in them."""
+    found = []
+    for first in (0.0, -0.0):
+        codes = Codes()
+        codes.of(np.array([first, 1.5]))
+        found.append(codes.hashes(b"secret", b"")[codes.of(np.array([-0.0, 0.0, 1.5]))].tolist())
+    assert found[0] == found[1] and found[0][0] == found[0][1] != found[0][2]
