@@ -40,8 +40,8 @@ SCHEMES = {
     "balls-in-bins": "BallsInBins",
 }
 """Ways to draw batches, by their words in an expression, and their classes."""
-SIZED = ("without-replacement", "capped-poisson")
-"""Those for which it counts how many examples a batch has, not only which share of all."""
+COUNTED = ("without-replacement", "capped-poisson")
+"""Those that must know how many records there are."""
 STYLES = ("plain", "methods")
 """How a guarantee is worded."""
 NUMBERS = ("noise", "rate", "steps", "steps_per_epoch", "examples", "batch_size", "epochs")
@@ -146,7 +146,7 @@ def training(given: dict[str, Any], scheme: str | None) -> hush.Mechanism:
             raise InvalidParameter("hush", "--epochs with such batches: they are drawn for whole epochs", scheme=scheme)
         rate = given["rate"] if "rate" in form else _share(given["batch_size"], given["examples"])
         return noise.on(hush.Poisson(rate=rate)).repeat(given["steps"])
-    from hush.questions.planning.training.accounted_run import training_run
+    from hush.questions.planning.training.train_plan import training_run
 
     return training_run(noise_multiplier=noise.noise_multiplier, **sizes(given, scheme))
 
@@ -162,8 +162,8 @@ def sizes(given: dict[str, Any], scheme: str | None) -> dict[str, Any]:
     kind = getattr(hush, SCHEMES[scheme or "poisson"])
     if "examples" in given:
         parts = {"examples": given["examples"], "batch_size": given["batch_size"]}
-    elif scheme in SIZED:
-        raise InvalidParameter("hush", "--examples and --batch-size with such batches", scheme=scheme)
+    elif scheme in COUNTED:
+        raise InvalidParameter("hush", "--examples and --batch-size with batches of bounded size", scheme=scheme)
     else:  # all that counts is how many parts the records are in
         parts = {"examples": given["steps_per_epoch"], "batch_size": 1}
     return {**parts, "epochs": given["epochs"], "scheme": kind}
