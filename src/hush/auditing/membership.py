@@ -12,7 +12,7 @@ from scipy import special
 
 from hush.arrays import Array
 from hush.auditing.checked_scores import finite_numbers, zeros_and_ones
-from hush.auditing.confidence import at_least, at_most, confidence_in_range
+from hush.auditing.confidence import Estimate, at_least, at_most, confidence_in_range
 from hush.checks import number
 from hush.errors import InvalidParameter
 from hush.markup import Shown
@@ -23,18 +23,6 @@ RATES = (1e-3, 1e-2, 0.1)
 
 
 @dataclass(frozen=True)
-class Estimate:
-    """A number with the ends of its confidence interval."""
-
-    value: float
-    lower: float
-    upper: float
-
-    def __str__(self) -> str:
-        return f"{self.value:.4f} ({self.lower:.4f} to {self.upper:.4f})"
-
-
-@dataclass(frozen=True)
 class RateAt:
     """True positives at a false positive rate."""
 
@@ -42,6 +30,10 @@ class RateAt:
     most: float
     """An upper limit on the rate of false positives at the threshold that was used."""
     true_positive_rate: Estimate
+
+    def __str__(self) -> str:
+        limit = f"{self.false_positive_rate:g} false positives (surely <= {self.most:.4g})"
+        return f"true positives at {limit}  {self.true_positive_rate}"
 
 
 @dataclass(frozen=True)
@@ -63,12 +55,8 @@ class MembershipReport(Shown):
             f"{self.attack}: {self.members} members, {self.others} others, confidence {self.confidence:.4g} each",
             f"  area under ROC  {self.area}",
             f"  advantage       {self.advantage}",
+            *(f"  {rate}" for rate in self.rates),
         ]
-        for rate in self.rates:
-            lines.append(
-                f"  true positives at {rate.false_positive_rate:g} false positives (surely <= {rate.most:.4g})"
-                f"  {rate.true_positive_rate}"
-            )
         return "\n".join(lines)
 
     def to_json(self) -> str:
