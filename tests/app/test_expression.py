@@ -74,6 +74,19 @@ SAME: dict[str, Mechanism] = {
     .repeat(3),
     "gaussian 2 | cyclic-allocation 12 4": hush.Gaussian(2.0).on(hush.CyclicAllocation(steps=12, parts=4)),
     "gaussian 2 | balls-in-bins 12 3 4": hush.Gaussian(2.0).on(hush.BallsInBins(bins=12, epochs=3, bands=4)),
+    "gaussian 2 | clusters 0.1 3x50 7": hush.Gaussian(2.0).on(hush.Clusters(0.1, [50, 50, 50, 7])),
+    "gaussian 2 | two-stage 0.2 0.5 4x50": hush.Gaussian(2.0).on(hush.TwoStage(0.2, [50] * 4, inside=0.5)),
+    "gaussian 2 | two-stage rate=0.2 4x50 inside=0.5": hush.Gaussian(2.0).on(hush.TwoStage(0.2, [50] * 4, 0.5)),
+    "gaussian 2 relation=replace | stratified 50 1500 20 500": hush.Gaussian(2.0, Relation.REPLACE).on(
+        hush.Stratified([50, 20], [1500, 500])
+    ),
+    "gaussian 2 | best-of-geometric 0.1 | repeat 2": hush.Gaussian(2.0).best_of(runs=hush.GeometricRuns(0.1)).repeat(2),
+    "gaussian 2 | best-of-negative-binomial 0.1 0": hush.Gaussian(2.0).best_of(
+        runs=hush.NegativeBinomialRuns(0.1, 0.0)
+    ),
+    "gaussian 2 | poisson 0.1 | best-of-poisson 10": hush.Gaussian(2.0)
+    .on(hush.Poisson(rate=0.1))
+    .best_of(runs=hush.PoissonRuns(10.0)),
     "discrete-laplace sensitivity=3 1.5": hush.DiscreteLaplace(1.5, 3),
     "gaussian 1 | repeat 2 | repeat 3": hush.Gaussian(1.0).repeat(6),
     "gaussian 1 | group 2 | group 3": hush.Gaussian(1.0).group(6),
@@ -117,6 +130,12 @@ def test_the_help_without_arithmetic_has_expressions_that_parse(capsys: pytest.C
         ("", "one of: approx, "),
         ("gaussian 1;", "one of: approx, "),
         ("noisy-iteration 1", "word='noisy-iteration'"),
+        ("gaussian 1 | stratified 50 1500 20", "the form `stratified SIZES POPULATIONS ...`"),
+        ("gaussian 1 | clusters 0.1", "the form `clusters RATE SIZES ...`"),
+        ("gaussian 1 | clusters 0.1 1x", "word='1x'"),
+        ("gaussian 1 | clusters 0.1 99999x1 2x1", "at most 100000 numbers"),
+        ("gaussian 1 | clusters 0.1 999999999999999x1", "at most 100000 numbers"),
+        ("gaussian 1 | clusters 0.1 2x2.5", "a whole number sizes"),
         ("from-pair 1", "word='from-pair'"),
         ("gaussian 1 | revealed 1", "word='revealed'"),
         ("gaussian 1 | random-stop", "word='random-stop'"),
@@ -190,11 +209,12 @@ def test_classes_from_outside_have_words() -> None:
     assert made == WobblyNoise(2.0, 3, Hand.RIGHT, limit=4.0, relation=Relation.REPLACE)
     assert isinstance(made, WobblyNoise)
     assert type(made.units) is int
+    assert parse("wobbly-noise 2 3 limit=1 7 8") == WobblyNoise(2.0, 3, limit=1.0, places=(7, 8))
     made = parse("wobbly-noise 2 | poisson 0.1 | all-records 10")
     assert made == WobblyNoise(2.0).on(hush.Poisson(rate=0.1)).on(Everyone(10))
     assert hush.from_json(hush.to_json(made)) == made
     assert made.epsilon(delta=1e-5) == hush.Gaussian(2.0).on(hush.Poisson(rate=0.1)).repeat(10).epsilon(delta=1e-5)
-    assert "  wobbly-noise NOISE [UNITS] [hand=left/right] [sure=true/false] [LIMIT]\n" in words()
+    assert "  wobbly-noise NOISE [UNITS] [hand=left/right] [sure=true/false] [LIMIT] [PLACES ...]\n" in words()
     assert "  | all-records TIMES\n" in words()
     with pytest.raises(InvalidParameter, match="hand=left or hand=right"):
         parse("wobbly-noise 2 hand=up")

@@ -172,3 +172,56 @@ def test_a_table_vs_the_library(capsys: pytest.CaptureFixture[str], tmp_path: Pa
     assert said(capsys, *asked, *more, "--population", "5")[0] == 2
     assert said(capsys, *MEAN, "--count")[0] == 2
     assert said(capsys, *MEAN[:-5], "--bounds", "0", "x", "--epsilon", "1")[0] == 2
+
+
+DESIGNS = ["poisson 0.1", "stratified 500 5000 500 5000", "clusters 0.1 200x50", "two-stage 0.2 0.5 200x50"]
+SURVEY = ["--population", "10000", "--bounds", "0", "100", "--deviation", "20", "--between", "0.05", "--epsilon", "1"]
+
+
+def test_designs_vs_the_library(capsys: pytest.CaptureFixture[str]) -> None:
+    code, out, _ = said(capsys, "plan", "designs", *SURVEY, "--designs", *DESIGNS, "--json")
+    assert code == 0
+    plan = hush.plan.designs(
+        [
+            hush.Poisson(rate=0.1),
+            hush.Stratified([500, 500], [5000, 5000]),
+            hush.Clusters(0.1, [50] * 200),
+            hush.TwoStage(0.2, [50] * 200, inside=0.5),
+        ],
+        population=10_000,
+        bounds=(0, 100),
+        deviation=20.0,
+        between=0.05,
+        epsilon=1.0,
+    )
+    rows = json.loads(out)["rows"]
+    assert [(row["noise"], row["error"]) for row in rows] == [(row.noise, row.error) for row in plan.rows]
+    assert [row["design_effect"] for row in rows] == pytest.approx([1, 0.95, 3.45, 2.225])
+    assert said(capsys, "plan", "designs", *SURVEY, "--designs", *DESIGNS)[1].strip() == str(plan)
+
+
+@pytest.mark.parametrize(
+    ("more", "message"),
+    [
+        (["--designs", "lottery 3"], "one of: allocation"),
+        (["--designs", "clusters 0.1"], "clusters RATE SIZES"),
+        (["--designs", "allocation 10"], "schemes that draw one sample"),
+        (["--designs", "poisson 0.1", "--scheme", "poisson"], "no option of another plan"),
+        (["--designs", "poisson 0.1", "--correlated"], "no option of another plan"),
+        (["--designs", "poisson 0.1", "--out", "a.svg"], "no --out"),
+        ([], "all that it depends on"),
+    ],
+)
+def test_bad_designs(capsys: pytest.CaptureFixture[str], more: list[str], message: str) -> None:
+    code, _, err = said(capsys, "plan", "designs", *SURVEY, *more)
+    assert code == 2
+    assert message in err
+
+
+@pytest.mark.slow
+def test_correlated_noise_and_other_batches(capsys: pytest.CaptureFixture[str]) -> None:
+    run = ["plan", "training", "--examples", "6000", "--batch-sizes", "64", "--epochs", "4", "--epsilon", "2"]
+    correlated = said(capsys, *run, "--delta", "1e-6", "--correlated")
+    assert correlated[0] == 0 and "with noise of" in correlated[1]
+    for scheme in ("capped-poisson", "cyclic-allocation"):
+        assert said(capsys, *run, "--delta", "1e-6", "--scheme", scheme)[0] == 0

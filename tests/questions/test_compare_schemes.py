@@ -119,3 +119,35 @@ def test_nothing_wide_is_called_exact() -> None:
         if row.bound is None or row.bound.wide:
             assert "exact" not in row.reason
     assert "exact" in hush.compare_schemes(noise_multiplier=1.0, steps=10, delta=1e-5)["Poisson"].reason
+
+
+def test_what_the_first_share_of_the_work_left_wide_is_asked_again() -> None:
+    """A capped batch takes more than its share here, and others less."""
+    found = hush.compare_schemes(noise_multiplier=1.0, steps=1000, delta=1e-6)["Poisson, capped"].bound
+    assert found is not None
+    assert found.lower < found.upper < found.lower * 1.003
+
+
+RELEASES = ["gaussian 2 | clusters 0.05 500x4", "gaussian 2 | best-of-geometric 0.1", "gaussian 1 | stratified 5 50"]
+
+
+def test_releases_of_any_kind(capsys: pytest.CaptureFixture[str]) -> None:
+    asked = ["compare", "--delta", "1e-6", "--releases", *RELEASES]
+    assert main(asked) == 0
+    lines = capsys.readouterr().out.splitlines()
+    assert [line.split("  ")[0] for line in lines[3:]] == RELEASES
+    assert "not covered" in lines[-1]
+    assert main([*asked, "--json"]) == 0
+    rows = json.loads(capsys.readouterr().out)["releases"]
+    known = hush.Gaussian(2.0).on(hush.Clusters(0.05, [4] * 500)).epsilon(delta=1e-6)
+    assert (rows[0]["lower"], rows[0]["upper"]) == (known.lower, known.upper)
+    assert rows[1]["upper"] == pytest.approx(3.2567, abs=1e-4)
+    assert "private number" in rows[2]["reason"]
+
+
+@pytest.mark.parametrize("more", [["--noise", "1"], ["--steps", "10"], ["--chart", "a.svg"]])
+def test_releases_or_a_run(more: list[str], capsys: pytest.CaptureFixture[str]) -> None:
+    assert main(["compare", "--delta", "1e-6", "--releases", "gaussian 1", *more]) == 2
+    assert "either --releases or a training run" in capsys.readouterr().err
+    assert main(["compare", "--delta", "1e-6", "--steps", "10"]) == 2
+    assert "--noise of a training run" in capsys.readouterr().err

@@ -1,7 +1,8 @@
 """Mechanisms in a line of text: `gaussian 1.0 | poisson 0.01 | repeat 10000; laplace 2`.
 
 The words follow from the classes, and a class that your program defines has one too: a leaf begins a release, a scheme
-is put behind it. Numbers come in the order of the fields, or by name.
+is put behind it, and so is the law of a secret number of runs, of which the best is released. Numbers come in the order
+of the fields, lists last, or by name.
 """
 
 from __future__ import annotations
@@ -20,6 +21,7 @@ from hush.errors import InvalidParameter
 from hush.mechanisms.description import Parameter, choices, class_said, defined, parameters, public, word_of
 from hush.mechanisms.leaf import Leaf
 from hush.mechanisms.mechanism import Mechanism
+from hush.mechanisms.runs import Runs
 from hush.mechanisms.scheme import Scheme
 from hush.mechanisms.stated_epsilon import EpsilonField
 
@@ -27,8 +29,13 @@ LONGEST = 10_000
 """Characters that an expression may have."""
 
 NUMBERS = (float, int, EpsilonField)
-LISTS = {tuple[float, ...]: 1, tuple[tuple[float, float], ...]: 2}
-"""Fields that take all the numbers that are left, and how many belong together."""
+LISTS = {tuple[float, ...]: 1, tuple[int, ...]: 1, tuple[tuple[float, float], ...]: 2}
+"""Fields that take all the numbers that are left, and how many belong together. Several lists of whole numbers
+take them in turn."""
+TIMES = re.compile(r"([1-9][0-9]*)x(.+)")
+"""So many times the same number in a list: 200x50."""
+MOST_NUMBERS = 100_000
+"""Numbers that a list may have: a short text must not fill the memory."""
 SWITCHES = {"true": True, "false": False}
 HOLE = "?"
 """Stands for a number that is sought."""
@@ -66,6 +73,21 @@ def made(releases: list[list[Said]]) -> Mechanism:
     """The mechanism that these words make."""
     found = [_chained(release) for release in releases]
     return found[0] if len(found) == 1 else hush.sequence(*found)
+
+
+def scheme(text: str) -> Scheme:
+    """The way to draw a sample that these words describe, by itself.
+
+    >>> scheme("two-stage 0.2 0.5 200x50")
+    TwoStage(rate=0.2, sizes=(50, 50, ...), inside=0.5)
+    """
+    words = text.split()
+    kind = class_said(words[0], Scheme) if words else None
+    form = _form(kind) if kind else None
+    if kind is None or form is None:
+        allowed = ", ".join(sorted({word_of(kind) for kind in public() if issubclass(kind, Scheme) and _form(kind)}))
+        raise InvalidParameter("A design", f"one of: {allowed}", words=text)
+    return kind(**form[1].values(words[1:]))
 
 
 def as_python(text: str) -> str:
@@ -115,6 +137,7 @@ def words() -> str:
             "between releases on the same data:  ;  or  then",
             "numbers may be given by name, after the others: discrete-laplace 2 sensitivity=3",
             "a number may be a fraction: poisson 256/60000; in hush calibrate, one of them is a ?",
+            "in a list, 200x50 is 50, two hundred times: clusters 0.1 200x50; strata have a size and a population each",
             "relation=replace after the numbers of a release: its noise is set for replacing a record",
         ]
     )
@@ -142,7 +165,11 @@ class Form:
         >>> [form.usage for form in pipes() if form.word in ("poisson", "allocation")]
         ['allocation STEPS [TIMES]', 'poisson RATE']
         """
-        return " ".join([self.word, *filter(None, map(_shown, self.parameters))])
+        lists = [parameter for parameter in self.parameters if parameter.present in LISTS]
+        shown = (_shown(parameter) for parameter in self.parameters if parameter not in lists)
+        rest = " ".join([*(parameter.words or parameter.name.upper() for parameter in lists), "..."] if lists else [])
+        needed = any(parameter.required or parameter.words for parameter in lists)
+        return " ".join(filter(None, [self.word, *shown, rest if needed or not lists else f"[{rest}]"]))
 
     def values(self, given: list[str]) -> dict[str, object]:
         """What the words after this one say: numbers in order, then by name."""
@@ -151,21 +178,30 @@ class Form:
             raise InvalidParameter(self.word, "each name once", words=" ".join(given))
         known = {parameter.name: parameter for parameter in self.parameters}
         rest = [word for word in given if "=" not in word]
+        lists = [parameter for parameter in self.parameters if parameter.present in LISTS]
         found: dict[str, object] = {}
         for name, text in named:
             if name not in known or known[name].present in LISTS:
                 raise self._misformed(given)
             found[name] = self._value(known[name], text)
-        for parameter in (p for p in self.parameters if p.name not in found):
-            many = LISTS.get(parameter.present)
-            if many and rest and len(rest) % many == 0:
-                numbers = [self._number(text) for text in rest]
-                found[parameter.name] = numbers if many == 1 else list(zip(*[iter(numbers)] * many, strict=True))
-                rest = []
-            elif rest and parameter.present in NUMBERS:
+        for parameter in (p for p in self.parameters if p.name not in found and p not in lists):
+            if rest and parameter.present in NUMBERS:
                 found[parameter.name] = self._value(parameter, rest.pop(0))
             elif parameter.required:
                 raise self._misformed(given)
+        if lists and (rest or any(parameter.required for parameter in lists)):
+            numbers = self._numbers(rest)
+            each = sum(LISTS[parameter.present] for parameter in lists)
+            if not numbers or len(numbers) % each:
+                raise self._misformed(given)
+            for place, parameter in enumerate(lists):
+                kind = parameter.present
+                found[parameter.name] = (
+                    list(zip(*[iter(numbers)] * each, strict=True))
+                    if LISTS[kind] > 1
+                    else tuple(_whole(number, kind) for number in numbers[place::each])
+                )
+            rest = []
         if rest:
             raise self._misformed(given)
         return found
@@ -175,13 +211,23 @@ class Form:
         if text == HOLE and kind in NUMBERS:
             raise Sought(self.word, parameter.name)
         if kind in NUMBERS:
-            number = self._number(text)
-            return int(number) if kind is int and number.is_integer() else number
+            return _whole(self._number(text), kind)
         options = _options(kind)
         if text not in options:
             rule = " or ".join(f"{parameter.name}={option}" for option in options)
             raise InvalidParameter(self.word, rule, word=f"{parameter.name}={text}")
         return options[text]
+
+    def _numbers(self, words: list[str]) -> list[float]:
+        """The numbers of a list; one may stand for many."""
+        found: list[float] = []
+        for word in words:
+            many = TIMES.fullmatch(word)
+            times = int(many[1][:9]) if many else 1
+            if len(found) + times > MOST_NUMBERS:
+                raise InvalidParameter(self.word, f"at most {MOST_NUMBERS} numbers", word=word)
+            found += [self._number(many[2] if many else word)] * times
+        return found
 
     def _number(self, text: str) -> float:
         """The number, or fraction, as it is written: float() would also take 1_0 for 10, and other digits."""
@@ -195,6 +241,11 @@ class Form:
 
     def _misformed(self, given: list[str]) -> InvalidParameter:
         return InvalidParameter(self.word, f"the form `{self.usage}`", words=" ".join(given))
+
+
+def _whole(number: float, kind: Any) -> float:
+    """The number as an int, where whole ones are asked for."""
+    return int(number) if kind in (int, tuple[int, ...]) and number.is_integer() else number
 
 
 @dataclass(frozen=True)
@@ -212,6 +263,8 @@ class Said:
 
 def _literal(value: object) -> str:
     """A value as Python reads it: enumerations of hush by their names, numbers as they are."""
+    if isinstance(value, list | tuple) and len(value) > 3 and len(set(value)) == 1:
+        return f"[{value[0]!r}] * {len(value)}"
     if isinstance(value, Enum):
         return f"hush.{type(value).__name__}.{value.name}"
     return f'float("{value}")' if isinstance(value, float) and not math.isfinite(value) else repr(value)
@@ -226,8 +279,6 @@ def _options(kind: type) -> dict[str, Any]:
 
 def _shown(parameter: Parameter) -> str:
     kind, name = parameter.present, parameter.name
-    if kind in LISTS:
-        return f"{parameter.words or name.upper()} ..."
     if kind is Relation and not parameter.required:
         return ""  # it is said once for all
     shown = name.upper() if kind in NUMBERS else f"{name}={'/'.join(_options(kind))}"
@@ -241,8 +292,10 @@ def _form(kind: type) -> tuple[Parameter | None, Form] | None:
     rest = given[1:] if inner else given
     said = tuple(p for p in rest if p.required or _sayable(p))
     lists = [p for p in said if p.present in LISTS]
-    if not word_of(kind) or not all(map(_sayable, said)) or len(lists) > 1:
+    in_turn = len(lists) < 2 or all(p.present == tuple[int, ...] for p in lists)
+    if not word_of(kind) or not all(map(_sayable, said)) or not in_turn:
         return None
+    said = (*(p for p in said if p not in lists), *lists)  # numbers that are left come last
     return inner, Form(word_of(kind), said, kind, f"hush.{kind.__name__}({{given}})")
 
 
@@ -279,6 +332,9 @@ def _pipe(kind: type) -> Form | None:
     inner, form = _form(kind) or (None, None)
     if form is None:
         return None
+    if issubclass(kind, Runs):
+        code = f"{{inner}}.best_of(runs={form.code})"
+        return replace(form, make=lambda mechanism, **given: mechanism.best_of(runs=kind(**given)), code=code)
     if issubclass(kind, Scheme):
         code = f"{{inner}}.on({form.code})"
         return replace(form, make=lambda mechanism, **given: mechanism.on(kind(**given)), code=code)
@@ -348,7 +404,7 @@ def _chained(release: list[Said]) -> Mechanism:
 
 def _pipe_said(word: str) -> Form | None:
     verb = next((verb for verb in VERBS if verb.word == word), None)
-    return verb or _said(word, _pipe, Scheme) or _said(word, _pipe, Leaf)
+    return verb or next(filter(None, (_said(word, _pipe, root) for root in (Scheme, Runs, Leaf))), None)
 
 
 def _said(word: str, form: Callable[[type], Form | None], root: type) -> Form | None:

@@ -34,8 +34,14 @@ SCHEMES = {
     "shuffled-batches": "ShuffledBatches",
     "allocation": "Allocation",
     "without-replacement": "WithoutReplacement",
+    "capped-poisson": "CappedPoisson",
+    "cyclic-poisson": "CyclicPoisson",
+    "cyclic-allocation": "CyclicAllocation",
+    "balls-in-bins": "BallsInBins",
 }
 """Ways to draw batches, by their words in an expression, and their classes."""
+COUNTED = ("without-replacement", "capped-poisson")
+"""Those that must know how many records there are."""
 STYLES = ("plain", "methods")
 """How a guarantee is worded."""
 NUMBERS = ("noise", "rate", "steps", "steps_per_epoch", "examples", "batch_size", "epochs")
@@ -156,8 +162,8 @@ def sizes(given: dict[str, Any], scheme: str | None) -> dict[str, Any]:
     kind = getattr(hush, SCHEMES[scheme or "poisson"])
     if "examples" in given:
         parts = {"examples": given["examples"], "batch_size": given["batch_size"]}
-    elif scheme == "without-replacement":
-        raise InvalidParameter("hush", "--examples and --batch-size with batches of a fixed size", scheme=scheme)
+    elif scheme in COUNTED:
+        raise InvalidParameter("hush", "--examples and --batch-size with batches of bounded size", scheme=scheme)
     else:  # all that counts is how many parts the records are in
         parts = {"examples": given["steps_per_epoch"], "batch_size": 1}
     return {**parts, "epochs": given["epochs"], "scheme": kind}

@@ -7,6 +7,7 @@ from abc import ABC, abstractmethod
 from dataclasses import dataclass, field
 from decimal import Context, Decimal
 from fractions import Fraction
+from typing import ClassVar
 
 import numpy as np
 
@@ -86,6 +87,7 @@ class NegativeBinomialRuns(Runs):
 
     gamma: float = field(metadata=between(1e-9, 1 - 1e-9))
     eta: float = field(default=1.0, metadata=between(-0.999, 100))
+    word: ClassVar[str] = "best-of-negative-binomial"
 
     def __post_init__(self) -> None:
         super().__post_init__()
@@ -187,6 +189,7 @@ class GeometricRuns(Runs):
     """
 
     gamma: float = field(metadata=between(1e-9, 1 - 1e-9))
+    word: ClassVar[str] = "best-of-geometric"
 
     @property
     def same(self) -> NegativeBinomialRuns:
@@ -232,6 +235,7 @@ class PoissonRuns(Runs):
     """
 
     mean: float = field(metadata=between(1e-6, 1e5))
+    word: ClassVar[str] = "best-of-poisson"
 
     @property
     def none(self) -> float:

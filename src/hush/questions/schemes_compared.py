@@ -110,7 +110,7 @@ class SchemeComparison:
                 row.name,
                 row.bound.lower,
                 row.bound.upper,
-                _shown(row.bound),
+                shown(row.bound),
                 row.reason,
                 f"({_relation(row.mechanism)})",
             )
@@ -140,7 +140,7 @@ class SchemeComparison:
         )
 
     def _table(self) -> list[tuple[str, str, str, str]]:
-        lines = [(row.name, _relation(row.mechanism), _shown(row.bound), row.reason) for row in self.rows]
+        lines = [(row.name, _relation(row.mechanism), shown(row.bound), row.reason) for row in self.rows]
         return [("batches", "neighbours", "epsilon", "why"), *lines]
 
     @property
@@ -192,14 +192,28 @@ def compare_schemes(
 
 @asked
 def _rows(runs: list[tuple[str, Mechanism, str]], delta: float) -> tuple[SchemeRow, ...]:
-    """All schemes as one question: each has its share of the work, and what the ones before it left."""
-    found = []
-    for place, (name, run, why) in enumerate(runs):
+    """All schemes as one question: each has its share of the work, and those that stay wide share what is left."""
+    found: dict[int, Bound | None] = {}
+    for place, (_, run, _) in enumerate(runs):
         with part(1 / (len(runs) - place)):
-            bound = _bound(run, delta)
+            found[place] = _bound(run, delta)
+    wide = [place for place, bound in found.items() if bound is None or bound.wide]
+    for asked_before, place in enumerate(wide):
+        with part(1 / (len(wide) - asked_before)):
+            found[place] = _narrower(found[place], _bound(runs[place][1], delta))
+    rows = []
+    for place, (name, run, why) in enumerate(runs):
+        bound = found[place]
         known = EXACT if bound is not None and not bound.wide else BOUNDED
-        found.append(SchemeRow(name, run, bound, why.format(exact=known)))
-    return tuple(found)
+        rows.append(SchemeRow(name, run, bound, why.format(exact=known)))
+    return tuple(rows)
+
+
+def _narrower(one: Bound | None, other: Bound | None) -> Bound | None:
+    """Of two answers to one question, with more and with less work, the one that says more."""
+    if one is None or other is None:
+        return one or other
+    return other if other.upper - other.lower < one.upper - one.lower else one
 
 
 def _bound(mechanism: Mechanism, delta: float) -> Bound | None:
@@ -213,7 +227,8 @@ def _relation(mechanism: Mechanism) -> str:
     return mechanism.relation.words.removesuffix(" one record")
 
 
-def _shown(bound: Bound | None) -> str:
+def shown(bound: Bound | None) -> str:
+    """An interval of epsilon in a table: one number, rounded up, where it is narrow."""
     if bound is None:
         return "not covered"
     if bound.upper == math.inf:

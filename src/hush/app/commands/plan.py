@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from argparse import ArgumentParser, Namespace
+from collections.abc import Callable
 from typing import Any
 
 import hush
@@ -17,6 +18,7 @@ NEEDED = {
     "quantile": ("population", "bounds", "p"),
     "training": ("examples", "batch_sizes", "epochs"),
     "search": ("run",),
+    "designs": ("population", "bounds", "deviation", "between", "designs"),
     "table": (),
 }
 """What can be planned, and the options without which it makes no sense."""
@@ -27,6 +29,8 @@ a model is public: "normal MEAN SD", "lognormal MU SIGMA", "uniform LOW HIGH", "
 the bounds), or --public-pilot, a file of public numbers; without one, the plan is for the worst case.
 a table is asked for as in `hush release table`, with --bounds COLUMN LOW HIGH; without --by it is one group of all
 records, so that a count, a sum or a variance can be planned too. Its samples are Poisson samples.
+designs are words of `hush words`: "poisson RATE", "stratified SIZE POPULATION ...", "clusters RATE SIZES ...",
+"two-stage RATE INSIDE SIZES ...", "systematic STEP POPULATION", and others; 200x50 is 200 clusters of 50.
 """
 
 
@@ -55,6 +59,12 @@ def add(parser: ArgumentParser) -> None:
         "--scheme", choices=SCHEMES, help="training, with one batch size and one number of epochs: who draws (poisson)"
     )
     parser.add_argument("--run", metavar="EXPRESSION", help="search: what one run of it is, its score included")
+    parser.add_argument(
+        "--correlated", action="store_true", help="training: noise that takes back some of the noise before it"
+    )
+    parser.add_argument("--designs", nargs="+", metavar="DESIGN", help="designs: ways to draw a survey's sample")
+    parser.add_argument("--deviation", type=float, help="designs: standard deviation of the values, public or guessed")
+    parser.add_argument("--between", type=float, help="designs: share of their variance between strata or clusters")
     parser.add_argument("--out", help=PICTURE)
     parser.add_argument("--group-sizes", type=float, nargs="+", help="table: records of each group (1000)")
     parser.add_argument("--unit", metavar="COLUMN", help="table: the column of users")
@@ -70,7 +80,10 @@ def add(parser: ArgumentParser) -> None:
         "hush plan training --examples 60000 --batch-sizes 256 --epochs 10 --epsilon 2 --delta 1e-5",
         "hush plan table --by region=N,S --count --variance age --bounds age 0 120 --epsilon 1 --group-sizes 900 80",
         "hush plan training --examples 60000 --batch-sizes 64 256 1024 --epochs 10 --epsilon 2 --delta 1e-5",
+        "hush plan training --examples 60000 --batch-sizes 256 --epochs 4 --epsilon 2 --delta 1e-6 --correlated",
         'hush plan search --run "gaussian 4 | poisson 0.01 | repeat 1000" --epsilon 3 --delta 1e-6',
+        "hush plan designs --population 10000 --bounds 0 100 --deviation 20 --between 0.05 --epsilon 1 --designs "
+        '"poisson 0.1" "stratified 500 5000 500 5000" "clusters 0.1 200x50" "two-stage 0.2 0.5 200x50"',
         more=ABOUT,
     )
 
@@ -78,8 +91,8 @@ def add(parser: ArgumentParser) -> None:
 def run(arguments: Namespace) -> str:
     """The table and the answer, or their JSON; of one training run also its outlook."""
     _check(arguments)
-    if arguments.statistic == "search":
-        return _search(arguments)
+    if arguments.statistic in WORDED:
+        return _worded(arguments)
     plans = {"training": _trainings, "table": _table}
     found: list[Any] = plans.get(arguments.statistic, _release)(arguments)
     if arguments.out:
@@ -90,13 +103,38 @@ def run(arguments: Namespace) -> str:
     return "\n\n".join(map(str, found))
 
 
-def _search(arguments: Namespace) -> str:
+def _worded(arguments: Namespace) -> str:
+    """A plan that is told in words of expressions: a table, and no picture."""
     if arguments.out:
-        raise InvalidParameter("hush plan search", "no --out: a table is all there is", out=arguments.out)
+        raise InvalidParameter(
+            f"hush plan {arguments.statistic}", "no --out: a table is all there is", out=arguments.out
+        )
+    found = WORDED[arguments.statistic](arguments)
+    return output.as_json(found.document()) if arguments.json else str(found)
+
+
+def _search(arguments: Namespace) -> Any:
     from hush.app.expression import parse
 
-    found = hush.plan.search(parse(arguments.run), epsilon=arguments.epsilon, delta=arguments.delta)
-    return output.as_json(found.document()) if arguments.json else str(found)
+    return hush.plan.search(parse(arguments.run), epsilon=arguments.epsilon, delta=arguments.delta)
+
+
+def _designs(arguments: Namespace) -> Any:
+    from hush.app.expression import scheme
+
+    return hush.plan.designs(
+        [scheme(words) for words in arguments.designs],
+        population=arguments.population,
+        bounds=_bounds(arguments),
+        deviation=arguments.deviation,
+        between=arguments.between,
+        epsilon=arguments.epsilon,
+        delta=arguments.delta,
+    )
+
+
+WORDED: dict[str, Callable[[Namespace], Any]] = {"search": _search, "designs": _designs}
+"""Plans for which an expression, or designs, are written down."""
 
 
 def _check(arguments: Namespace) -> None:
@@ -111,8 +149,8 @@ def _check(arguments: Namespace) -> None:
     else:
         others |= dict.fromkeys((*TABLE, *table_options.PLAIN, *table_options.ONLY))
     surplus = [_option(name) for name in others if getattr(arguments, name) not in (None, False, [])]
-    if arguments.scheme and arguments.statistic != "training":
-        surplus.append("--scheme")
+    if arguments.statistic != "training":
+        surplus += [_option(name) for name in ("scheme", "correlated") if getattr(arguments, name)]
     if surplus:
         raise InvalidParameter(f"hush plan {arguments.statistic}", "no option of another plan", given=surplus)
 
@@ -124,9 +162,9 @@ def _option(name: str) -> str:
 def _trainings(arguments: Namespace) -> list[Any]:
     """Every batch size with every number of epochs; of one of each, what that run means."""
     one = len(arguments.batch_sizes) == len(arguments.epochs) == 1
-    poisson = arguments.scheme in (None, "poisson")
+    poisson = arguments.scheme in (None, "poisson") and not arguments.correlated
     if not one and not poisson:
-        rule = "one batch size and one number of epochs with --scheme"
+        rule = "one batch size and one number of epochs with --scheme and --correlated"
         raise InvalidParameter("hush plan training", rule, scheme=arguments.scheme)
     return ([_batches(arguments)] if poisson else []) + ([_outlook(arguments)] if one else [])
 
@@ -141,6 +179,7 @@ def _outlook(arguments: Namespace) -> hush.RunOutlook:
             epsilon=arguments.epsilon,
             delta=arguments.delta,
             scheme=scheme,
+            noise="correlated" if arguments.correlated else "independent",
         )
     )
 

@@ -165,10 +165,12 @@ class LevelsRoute:
         others = [n * (1 - max(w for _, w in max(above, below, key=len))) for above, below, n in self._sorted[0]]
         return sum(others) < 1
 
-    def guess(self, log_delta: float) -> float | None:
+    def guess(self, log_delta: float, tolerance: float) -> float | None:
         """About epsilon at this delta, with no bound; None where this engine cannot be asked."""
+        if not self.serves:
+            return None
         mixtures, beside = self._sorted
-        return level_bounds.epsilon_guess(mixtures, log_delta, beside) if self.serves else None
+        return level_bounds.epsilon_guess(mixtures, log_delta, tolerance, beside)
 
     def surely_below(self, epsilon: float, log_delta: float) -> bool:
         """Whether one set of coarse levels shows that delta(epsilon) is at most this."""

@@ -5,6 +5,7 @@ from __future__ import annotations
 import math
 from collections.abc import Sequence
 from dataclasses import dataclass
+from typing import Any
 
 from hush.checks import ends, listed, number
 from hush.curves.relation import Relation
@@ -55,6 +56,23 @@ class DesignPlan(Shown):
     def best(self) -> DesignRow:
         """The design with the smallest error."""
         return min(self.rows, key=lambda row: row.error)
+
+    def document(self) -> dict[str, Any]:
+        """The plan as JSON has it."""
+        rows = [
+            {
+                "design": str(row.scheme),
+                "relation": row.relation.value,
+                "records": row.size,
+                "design_effect": row.design_effect,
+                "sampling": row.sampling,
+                "noise": row.noise,
+                "error": row.error,
+                "why": row.why,
+            }
+            for row in self.rows
+        ]
+        return {"epsilon": self.epsilon, "delta": self.delta, "rows": rows}
 
     def __str__(self) -> str:
         head = ("design", "neighbours", "records", "design effect", "sampling", "noise", "error")
