@@ -31,10 +31,6 @@ class RateAt:
     """An upper limit on the rate of false positives at the threshold that was used."""
     true_positive_rate: Estimate
 
-    def __str__(self) -> str:
-        limit = f"{self.false_positive_rate:g} false positives (surely <= {self.most:.4g})"
-        return f"true positives at {limit}  {self.true_positive_rate}"
-
 
 @dataclass(frozen=True)
 class MembershipReport(Shown):
@@ -55,8 +51,12 @@ class MembershipReport(Shown):
             f"{self.attack}: {self.members} members, {self.others} others, confidence {self.confidence:.4g} each",
             f"  area under ROC  {self.area}",
             f"  advantage       {self.advantage}",
-            *(f"  {rate}" for rate in self.rates),
         ]
+        for rate in self.rates:
+            lines.append(
+                f"  true positives at {rate.false_positive_rate:g} false positives (surely <= {rate.most:.4g})"
+                f"  {rate.true_positive_rate}"
+            )
         return "\n".join(lines)
 
     def to_json(self) -> str:
