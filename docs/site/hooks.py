@@ -68,7 +68,7 @@ def menu(pages: list[str]) -> Iterator[dict[str, Any]]:
 
 
 def on_page_markdown(markdown: str, page: Any, **_: Any) -> str:
-    """Formulas are set; what links to a file that is no page is its name."""
+    """Formulas are set; what links to a file that is not a page is its name."""
     if page.file.src_uri.startswith("theory/"):
         markdown = inline(INDENTED.sub(_set, markdown))
     if page.file.src_uri in ("index.md", *(name.lower() for name in COPIED)) or page.file.src_uri.endswith(".ipynb"):

@@ -1,4 +1,4 @@
-"""What a user's Rényi function says is checked; nothing that is no number becomes a bound."""
+"""What a user's Rényi function says is checked; nothing that is not a number becomes a bound."""
 
 from __future__ import annotations
 

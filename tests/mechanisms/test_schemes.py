@@ -167,7 +167,7 @@ BAD: dict[str, tuple[Callable[[], object], str]] = {
     "no rates": (lambda: hush.UnequalPoisson([]), "rates"),
     "a text of rates": (lambda: hush.UnequalPoisson("0.1"), "rates"),  # type: ignore[arg-type]
     "a rate above 1": (lambda: hush.UnequalPoisson([0.1, 1.1]), "rate=1.1"),
-    "a rate that is no number": (lambda: hush.UnequalPoisson([0.1, math.nan]), "rate=nan"),
+    "a rate that is not a number": (lambda: hush.UnequalPoisson([0.1, math.nan]), "rate=nan"),
     "revealed nothing": (lambda: hush.Revealed(0.1), "scheme=0.1"),  # type: ignore[arg-type]
     "a rate for a scheme": (lambda: hush.Gaussian(1.0).on(0.1), "scheme=0.1"),  # type: ignore[arg-type]
     "mixed relations": (

@@ -129,7 +129,7 @@ def mean_of_the_largest(patch: Patch) -> None:
 
 
 def no_number_passes(patch: Patch) -> None:
-    """Values of a Rényi function and ends of intervals are not looked at: min and max drop what is no number."""
+    """Values of a Rényi function and ends of intervals are not looked at: min and max drop what is not a number."""
     from hush.curves.renyi import declared
 
     patch.setattr(declared.Declared, "__call__", lambda self, orders: self._function(orders))

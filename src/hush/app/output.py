@@ -22,10 +22,11 @@ class Refutation(str):
     """The output of an audit that refuted a claim."""
 
 
-def shown(arguments: Namespace, mechanism: hush.Mechanism, bound: hush.Bound, where: str) -> str:
-    """A bound, as text or as JSON."""
+def shown(arguments: Namespace, mechanism: hush.Mechanism, bound: hush.Bound) -> str:
+    """A bound at the delta or the epsilon that was asked for, as text or as JSON."""
     if arguments.json:
         return about(mechanism, fields(bound))
+    where = f"at epsilon {bound.epsilon:g}" if bound.quantity == "delta" else f"at delta {bound.delta:g}"
     return answer(mechanism, bound, where, "`hush explain` names the theorems, and what is assumed")
 
 

@@ -38,7 +38,7 @@ class ScoreColumns:
         return self.score, self.member
 
     def numbers(self, column: Any) -> Array:
-        """The scores; a text that is no number is refused."""
+        """The scores; a text that is not a number is refused."""
         found = _cells(column, self.score)
         if isinstance(found, list):
             found = np.array([as_number(cell) for cell in found])

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+from dataclasses import dataclass
 
 import numpy as np
 from scipy import special
@@ -12,6 +13,18 @@ from hush.checks import number
 
 CORNERS = 160
 """Cells that the region of both rates is cut into: any number is valid, and more are hardly sharper."""
+
+
+@dataclass(frozen=True)
+class Estimate:
+    """A number with the ends of its confidence interval."""
+
+    value: float
+    lower: float
+    upper: float
+
+    def __str__(self) -> str:
+        return f"{self.value:.4f} ({self.lower:.4f} to {self.upper:.4f})"
 
 
 def confidence_in_range(who: str, confidence: object) -> float:

@@ -12,7 +12,7 @@ from scipy import special
 
 from hush.arrays import Array
 from hush.auditing.checked_scores import finite_numbers, zeros_and_ones
-from hush.auditing.confidence import at_least, at_most, confidence_in_range
+from hush.auditing.confidence import Estimate, at_least, at_most, confidence_in_range
 from hush.checks import number
 from hush.errors import InvalidParameter
 from hush.markup import Shown
@@ -20,18 +20,6 @@ from hush.questions.charts.drawing import Axis, Chart, ChartLine, Stroke
 
 RATES = (1e-3, 1e-2, 0.1)
 """False positive rates that are reported unless others are asked for."""
-
-
-@dataclass(frozen=True)
-class Estimate:
-    """A number with the ends of its confidence interval."""
-
-    value: float
-    lower: float
-    upper: float
-
-    def __str__(self) -> str:
-        return f"{self.value:.4f} ({self.lower:.4f} to {self.upper:.4f})"
 
 
 @dataclass(frozen=True)

@@ -26,7 +26,7 @@ def spending_chart(standings: Sequence[Standing], charges: Iterable[Entry]) -> C
     rules = {standing.name: standing.budget.filter for standing in standings}
     for entry in charges:
         if not isinstance(entry.time, int):
-            raise LedgerError("The book has a time that is no number: it was edited.")
+            raise LedgerError("The book has a time that is not a number: it was edited.")
         first = entry.time if first is None else first
         days = max(days, (entry.time - first) / DAY)
         for name, cost in read_costs(entry.costs).items():

@@ -74,7 +74,7 @@ def shown_time(microseconds: int) -> str:
     ('1970-01-01T00:00:00+00:00', '1000000000000000000 us')
     """
     if not isinstance(microseconds, int):
-        raise LedgerError("The book has a time that is no number: it was edited.")
+        raise LedgerError("The book has a time that is not a number: it was edited.")
     try:
         return (datetime(1970, 1, 1, tzinfo=UTC) + timedelta(microseconds=microseconds)).isoformat()
     except OverflowError:

@@ -218,7 +218,7 @@ class Store:
                 connection.execute(sa.insert(BOOK), {"id": 1, "version": VERSION})
 
     def check(self) -> None:
-        """Refuse what is no book, or one of another version; an older one is migrated."""
+        """Refuse what is not a book, or one of another version; an older one is migrated."""
         if _told("read", self._checked) < VERSION:
             self.write(lambda _: None)
 

@@ -23,7 +23,7 @@ METHODS = {
     "iterate": "iterate",
 }
 HUGE = {"data_norm": 10.0, "delta": 1e-5, "source": hush.SeededSource(1)}
-OBJECTS = {"check_dtype_object": "an entry that is no number is a hole: an error would tell that there is one"}
+OBJECTS = {"check_dtype_object": "an entry that is not a number is a hole: an error would tell that there is one"}
 EXPECTED = {
     **OBJECTS,
     "check_estimators_empty_data_messages": "how many records there are is private: no records train on noise alone",

@@ -21,5 +21,4 @@ def add(parser: ArgumentParser) -> None:
 def run(arguments: Namespace) -> str:
     """The bound, as text or JSON."""
     mechanism = mechanism_of(arguments)
-    bound = mechanism.delta(epsilon=arguments.epsilon, tolerance=arguments.tolerance)
-    return output.shown(arguments, mechanism, bound, f"at epsilon {arguments.epsilon:g}")
+    return output.shown(arguments, mechanism, mechanism.delta(epsilon=arguments.epsilon, tolerance=arguments.tolerance))

@@ -23,5 +23,4 @@ def add(parser: ArgumentParser) -> None:
 def run(arguments: Namespace) -> str:
     """The bound, as text or JSON."""
     mechanism = mechanism_of(arguments)
-    bound = mechanism.epsilon(delta=arguments.delta, tolerance=arguments.tolerance)
-    return output.shown(arguments, mechanism, bound, f"at delta {arguments.delta:g}")
+    return output.shown(arguments, mechanism, mechanism.epsilon(delta=arguments.delta, tolerance=arguments.tolerance))

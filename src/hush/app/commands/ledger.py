@@ -97,11 +97,8 @@ def _standing(arguments: Namespace, standing: Standing) -> str:
 
 
 def _fields(standing: Standing) -> dict[str, object]:
-    return {
-        "name": standing.name,
-        "within": standing.within,
-        "share": standing.share,
-        "exceeded": standing.exceeded,
+    plain = {name: getattr(standing, name) for name in ("name", "within", "share", "exceeded")}
+    return plain | {
         "spent": [str(units) for units in standing.spent],
         "limits": [str(units) for units in standing.limits],
         "budget": json.loads(standing.budget.to_json()),

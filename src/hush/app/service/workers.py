@@ -52,7 +52,7 @@ class WorkLimits(NamedTuple):
 
 
 def trouble(kind: str, message: str) -> bytes:
-    """A reply that is no answer."""
+    """A reply that is not an answer."""
     return json.dumps({"error": {"kind": kind, "message": message}}).encode()
 
 

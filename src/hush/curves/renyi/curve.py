@@ -56,7 +56,7 @@ class RenyiCurve:
         """From a function of one order; values are kept, and checked: numbers >= 0 that do not fall.
 
         At the orders 1 and infinity the function may have no value (NaN, or an exception): it says nothing there. An
-        OverflowError stands for infinity, which is no bound.
+        OverflowError stands for infinity, which is not a bound.
 
         >>> RenyiCurve.of(lambda order: 1 / order).epsilon(delta=1e-5)
         Traceback (most recent call last):

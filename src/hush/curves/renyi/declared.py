@@ -1,6 +1,6 @@
 """The functions behind Rényi curves, each value checked: those that a user declares, and those that hush has proven.
 
-A value that is no number must never reach a comparison: min and max drop it, and nothing would be left of the bound.
+A value that is not a number must never reach a comparison: min and max drop it, and nothing would be left of the bound.
 """
 
 from __future__ import annotations

@@ -65,7 +65,7 @@ class RowUsers:
 
 
 def _key(identity: Any) -> Any:
-    """An id that can be compared by its value; None for one that is missing, or that is no number and no text.
+    """An id that can be compared by its value; None for one that is missing, or that is neither a number nor a text.
 
     Things that compare by where they are in memory, such as tensors, would make every row a user of its own.
     """

@@ -46,7 +46,7 @@ def checked_data(model: PrivateEstimator, X: Table, y: Table, *, numbers: bool =
 
 
 def checked_rows(model: PrivateEstimator, X: Table, *, reset: bool = True) -> Array:
-    """Rows as an array of floats; an entry that is no number is a hole, and so is a row of another length."""
+    """Rows as an array of floats; an entry that is not a number is a hole, and so is a row of another length."""
 
     def convert(values: Any) -> Array:
         least = 0 if reset else 1
@@ -76,7 +76,7 @@ def _dense(model: PrivateEstimator, X: Any) -> Any:
 
 
 def checked_numbers(model: PrivateEstimator, y: Any) -> Array:
-    """Targets as floats; what is no number is a hole."""
+    """Targets as floats; what is not a number is a hole."""
     return _converted(
         model, y, lambda values: column_or_1d(values, warn=True, dtype=np.float64), lambda: _as_objects(list(y))
     )

@@ -73,7 +73,7 @@ def search(
 
 
 def _checked(made: tuple[Any, float]) -> tuple[Any, float]:
-    """Output and score of a run; a score that is no number is the worst."""
+    """Output and score of a run; a score that is not a number is the worst."""
     output, score = made
     value = float(score)
     return output, FAILED if math.isnan(value) else value

@@ -14,6 +14,7 @@ from hush.markup import Shown
 from hush.mechanisms.leaves.gaussian import Gaussian
 from hush.mechanisms.leaves.laplace import Laplace
 from hush.mechanisms.mechanism import Mechanism
+from hush.mechanisms.scheme import Scheme
 from hush.mechanisms.schemes.one_sample import OneSample
 from hush.questions.calibrate import calibrate
 from hush.questions.text_table import aligned
@@ -90,7 +91,7 @@ class DesignPlan(Shown):
 
 
 def designs(
-    schemes: Sequence[OneSample],
+    schemes: Sequence[Scheme],
     *,
     population: int,
     bounds: tuple[float, float],

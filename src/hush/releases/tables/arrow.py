@@ -99,7 +99,7 @@ def of_type(kind: Any) -> Column:
 
 
 def texts_of(cells: list[bytes | None], errors: str = "replace") -> np.ndarray:
-    """Bytes as texts; what is no UTF-8 is replaced, so that no cell can stop the reading. Ids escape it instead.
+    """Bytes as texts; what is not UTF-8 is replaced, so that no cell can stop the reading. Ids escape it instead.
 
     >>> len(set(texts_of([b"\\xff", b"\\xfe"]))), len(set(texts_of([b"\\xff", b"\\xfe"], "surrogateescape")))
     (1, 2)

@@ -153,5 +153,5 @@ def _number(cell: Any) -> float:
 
 
 def numbers_in(words: np.ndarray) -> np.ndarray:
-    """Numbers out of texts; what is no number becomes NaN, like a missing value."""
+    """Numbers out of texts; what is not a number becomes NaN, like a missing value."""
     return np.fromiter(map(number_in, words), dtype=float, count=len(words))

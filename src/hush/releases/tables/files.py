@@ -104,7 +104,7 @@ class Parquet(ArrowReader):
 class Csv(Reader):
     """A CSV file in UTF-8 with a header. Cells are text: which of them are numbers is never guessed from the data.
 
-    Where numbers are asked for, a cell that is no number counts as missing. Rows with more or fewer cells than the
+    Where numbers are asked for, a cell that is not a number counts as missing. Rows with more or fewer cells than the
     header are left out, and so are rows of more than 64 MiB.
     """
 

@@ -89,7 +89,7 @@ class Table:
             raise InvalidParameter(who, "a column of numbers", column=self.column)
 
     def batches(self, *, numbers: bool = False) -> Iterator[np.ndarray]:
-        """The column in pieces; with numbers=True text that is no number becomes NaN."""
+        """The column in pieces; with numbers=True text that is not a number becomes NaN."""
         for (piece,) in self.pieces((self.name,), numbers=numbers):
             yield piece
 

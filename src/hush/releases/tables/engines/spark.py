@@ -97,8 +97,8 @@ class SparkFrame(ArrowEngine):
         name = once[0].name if len(once) == 1 and isinstance(once[0], ColumnOf) else None
         if name is None or not (self.whole(name) or self.kind(name) == "words"):
             raise NotCovered(
-                "on Spark: more than one of users and counts of distinct values, or one that is no column of texts or "
-                "whole numbers. Ask for each by itself"
+                "on Spark: more than one of users and counts of distinct values, or one that is not a column of texts "
+                "or whole numbers. Ask for each by itself"
             )
         return name
 

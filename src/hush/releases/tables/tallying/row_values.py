@@ -143,7 +143,7 @@ class RowValues:
     @_value.register
     def _is_null(self, expression: row.IsNull, kind: str) -> np.ndarray:  # noqa: ARG002
         given = expression.of.gives(self._kinds)
-        if given == ANY:  # a cell that is empty, not one that is no number
+        if given == ANY:  # a cell that is empty, not one that is not a number
             return is_null(self._value(expression.of, TEXT), self._columns.get(expression.of.columns[0])).astype(
                 np.int8
             )
@@ -223,7 +223,7 @@ def as_truths(cells: np.ndarray) -> np.ndarray:
 
 
 def as_texts(cells: np.ndarray) -> Texts:
-    """Cells as texts; empty ones, and what is no text, are null."""
+    """Cells as texts; empty ones, and what is not text, are null."""
     if cells.dtype.kind == "U":
         cells = cells.astype(object)
     if cells.dtype.kind != "O":
