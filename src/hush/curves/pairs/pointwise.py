@@ -12,6 +12,7 @@ import numpy as np
 from hush.arrays import Array
 from hush.curves.interval import Interval, known
 from hush.curves.pairs.pair import Pair
+from hush.curves.pairs.public_choice import Blend
 from hush.curves.renyi.curve import RenyiCurve
 from hush.numerics.engines.loss_source import Tails
 from hush.numerics.laws.law import Law
@@ -168,6 +169,18 @@ class Largest(Several):
     def _chosen(ends: list[Interval]) -> Interval:
         lows, highs = zip(*map(known, ends), strict=True)
         return max(lows), max(highs)
+
+    def log_delta(self, epsilon: float, tolerance: float = 1e-7) -> Interval:
+        """What several blends have in common is asked once."""
+        seen: dict[int, Interval] = {}
+
+        def ask(pair: Pair) -> Interval:
+            if id(pair) not in seen:
+                seen[id(pair)] = pair.log_delta(epsilon, tolerance)
+            return seen[id(pair)]
+
+        asks = [(lambda p=p: p.log_delta_by(ask, epsilon) if isinstance(p, Blend) else ask(p)) for p in self.parts]
+        return self._chosen([attempt(one, (-math.inf, 0.0)) for one in asks])
 
     @property
     def infinite(self) -> float:

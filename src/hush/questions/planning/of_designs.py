@@ -13,6 +13,7 @@ from hush.errors import InvalidParameter, NotCovered
 from hush.mechanisms.leaves.gaussian import Gaussian
 from hush.mechanisms.leaves.laplace import Laplace
 from hush.mechanisms.mechanism import Mechanism
+from hush.mechanisms.scheme import Scheme
 from hush.mechanisms.schemes.one_sample import OneSample
 from hush.questions.calibrate import calibrate
 from hush.questions.text_table import aligned
@@ -89,7 +90,7 @@ class DesignPlan:
 
 
 def designs(
-    schemes: Sequence[OneSample],
+    schemes: Sequence[Scheme],
     *,
     population: int,
     bounds: tuple[float, float],
