@@ -7,10 +7,7 @@ Truths are certified to the digits given (one epoch: 40-digit inversion of the t
 one, removal.
 """
 
-import json
-import sys
 import time
-import warnings
 from collections.abc import Callable
 from dataclasses import asdict, dataclass
 
@@ -133,15 +130,7 @@ def report(rows: list[Row]) -> str:
 
 def main() -> None:
     """With two names: measure. Else: ask everything, write both files."""
-    if len(sys.argv) == 3:
-        warnings.simplefilter("ignore")
-        print("\n" + json.dumps(measure(*sys.argv[1:])))
-        return
-    rows: list[Row] = []
-    for name in PROBLEMS:
-        for peer in PEERS:
-            rows.append({"peer": peer, "problem": name} | processes.row(__file__, peer, name, limit=TIME_LIMIT))
-            print(rows[-1], flush=True)
+    rows = processes.rows(__file__, PEERS, PROBLEMS, measure, limit=TIME_LIMIT)
     numbers = {"problems": {name: asdict(problem) for name, problem in PROBLEMS.items()}, "rows": rows}
     page = report(rows)
     write("allocation", page, numbers)

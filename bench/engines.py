@@ -21,12 +21,12 @@ from typing import Any
 
 import numpy as np
 import processes
+from made_records import pieces
 from processes import Row
 from tables import about, listed, table, versions, write
 
 RECORDS = 100_000_000
 GROUPS, USERS = 1000, 1_000_000
-PIECE = 1_000_000
 SHARE = 20  # PostgreSQL gets one record in so many
 BOUNDS = (0.0, 2000.0)
 TIME_LIMIT = 1800
@@ -35,20 +35,13 @@ QUESTIONS = ["sums by group", "median", "sample", "users"]
 PACKAGES = ["hush", "polars", "duckdb", "adbc-driver-postgresql", "pyspark", "pyarrow", "numpy"]
 
 
-def pieces(records: int) -> Iterator[Any]:
-    """The records, a million at a time."""
-    import pyarrow
-
-    random = np.random.default_rng(1)
-    for start in range(0, records, PIECE):
-        size = min(PIECE, records - start)
-        yield pyarrow.table(
-            {
-                "g": random.integers(0, GROUPS, size, dtype=np.int32),
-                "who": random.integers(0, USERS, size),
-                "x": random.lognormal(5, 0.5, size),
-            }
-        )
+def columns(random: np.random.Generator, size: int) -> dict[str, Any]:
+    """Groups, users and numbers of so many records."""
+    return {
+        "g": random.integers(0, GROUPS, size, dtype=np.int32),
+        "who": random.integers(0, USERS, size),
+        "x": random.lognormal(5, 0.5, size),
+    }
 
 
 def make(folder: Path, records: int) -> None:
@@ -57,7 +50,7 @@ def make(folder: Path, records: int) -> None:
     from pyarrow import parquet
 
     writer = None
-    for piece in pieces(records):
+    for piece in pieces(records, columns):
         writer = writer or parquet.ParquetWriter(folder / "t.parquet", piece.schema)
         writer.write_table(piece)
     if writer:
@@ -92,7 +85,7 @@ def _postgres(folder: Path, records: int) -> Iterator[str]:
 
     server = pgserver.get_server(tempfile.mkdtemp(dir=folder), cleanup_mode="delete")
     with dbapi.connect(server.get_uri()) as made, made.cursor() as cursor:
-        for number, piece in enumerate(pieces(records)):
+        for number, piece in enumerate(pieces(records, columns)):
             cursor.adbc_ingest("t", piece, mode="append" if number else "create")
         made.commit()
     try:

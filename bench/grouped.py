@@ -15,19 +15,18 @@ results/tables.json.
 import json
 import sys
 import tempfile
-from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
 import numpy as np
 import processes
+from made_records import pieces
 from processes import Row
 from table_peers import ACCURACY, BOUNDS, CONTRIBUTIONS, GROUPS, REGIONS, repeated, timed
 from tables import about, listed, table, versions, write
 
 RECORDS = 100_000_000
 MANY, USERS = 1_000_000, 1_000_000
-PIECE = 1_000_000
 PEOPLE, RELEASES, SECONDS = 4000, 1000, 300.0
 TIME_LIMIT = 1800
 SHARE = {"PipelineDP": 100}  # a peer gets one record in so many
@@ -53,21 +52,14 @@ WORDS = {
 }
 
 
-def pieces(records: int) -> Iterator[Any]:
-    """The records, a million at a time."""
-    import pyarrow
-
-    random = np.random.default_rng(1)
-    for start in range(0, records, PIECE):
-        size = min(PIECE, records - start)
-        yield pyarrow.table(
-            {
-                "g": random.integers(0, GROUPS, size, dtype=np.int32),
-                "many": random.integers(0, MANY, size, dtype=np.int32),
-                "who": random.integers(0, USERS, size),
-                "x": np.round(random.lognormal(5, 0.5, size), 2),
-            }
-        )
+def columns(random: np.random.Generator, size: int) -> dict[str, Any]:
+    """Groups, users and numbers of so many records."""
+    return {
+        "g": random.integers(0, GROUPS, size, dtype=np.int32),
+        "many": random.integers(0, MANY, size, dtype=np.int32),
+        "who": random.integers(0, USERS, size),
+        "x": np.round(random.lognormal(5, 0.5, size), 2),
+    }
 
 
 def make(folder: Path, records: int) -> None:
@@ -77,7 +69,7 @@ def make(folder: Path, records: int) -> None:
 
     for name, size in [("all", records), *((peer, records // share) for peer, share in SHARE.items())]:
         writer = None
-        for piece in pieces(size):
+        for piece in pieces(size, columns):
             writer = writer or parquet.ParquetWriter(folder / f"{name}.parquet", piece.schema)
             writer.write_table(piece)
         if writer:

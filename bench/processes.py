@@ -5,7 +5,8 @@ import os
 import resource
 import subprocess
 import sys
-from collections.abc import Mapping, Sequence
+import warnings
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from typing import Any
 
 THREADS = ("OMP_NUM_THREADS", "OPENBLAS_NUM_THREADS", "MKL_NUM_THREADS", "RAYON_NUM_THREADS")
@@ -51,18 +52,33 @@ def ask(
     return json.loads(written.splitlines()[-1])
 
 
-def row(
-    script: str,
-    *names: str,
-    limit: float | None,
-    environment: Mapping[str, str] = ONE_THREAD,
-    python: str = sys.executable,
-) -> Row:
+def row(script: str, *names: str, **how: Any) -> Row:
     """The same, where a failure is an answer too: its reason, and if time ran out the CPU seconds until then."""
     try:
-        return ask(script, *names, limit=limit, environment=environment, python=python)
+        return ask(script, *names, **how)
     except Failure as failure:
         return failure.row
+
+
+def rows(
+    script: str,
+    peers: Iterable[str],
+    problems: Iterable[str],
+    measure: Callable[[str, str], Mapping[str, object]],
+    *,
+    limit: float,
+) -> list[Row]:
+    """What every peer says to every problem, each in a process of its own, where only `measure` runs."""
+    if len(sys.argv) == 3:
+        warnings.simplefilter("ignore")
+        print("\n" + json.dumps(measure(*sys.argv[1:])))
+        sys.exit()
+    found: list[Row] = []
+    for problem in problems:
+        for peer in peers:
+            found.append({"peer": peer, "problem": problem} | row(script, peer, problem, limit=limit))
+            print(found[-1], flush=True)
+    return found
 
 
 def _spent() -> float:

@@ -4,11 +4,9 @@ Each library has a process of its own, on one thread. Smaller is better: all ans
 Rényi bounds for selection, and a privacy loss distribution for truncated Poisson batches.
 """
 
-import json
 import math
 import sys
 import time
-import warnings
 from collections.abc import Callable
 from dataclasses import dataclass
 
@@ -23,11 +21,13 @@ DELTA = 1e-6
 
 @dataclass(frozen=True)
 class Selection:
-    """The best of so many runs of Gaussian noise: shape 1 is geometric, 0 logarithmic, infinity Poisson."""
+    """The best of a random number of runs of Gaussian noise."""
 
     noise: float
     mean: float
+    """How many runs on average."""
     shape: float
+    """Of the law of their number: 1 is geometric, 0 logarithmic, infinity Poisson."""
 
     def __str__(self) -> str:
         law = {0.0: "logarithmic", 1.0: "geometric", math.inf: "Poisson"}[self.shape]
@@ -134,15 +134,7 @@ def report(rows: list[Row]) -> str:
 
 def main() -> None:
     """With two names: measure. Else: ask everything, write both files, and fail where hush is looser."""
-    if len(sys.argv) == 3:
-        warnings.simplefilter("ignore")
-        print("\n" + json.dumps(measure(*sys.argv[1:])))
-        return
-    rows: list[Row] = []
-    for name in PROBLEMS:
-        for peer in PEERS:
-            rows.append({"peer": peer, "problem": name} | processes.row(__file__, peer, name, limit=TIME_LIMIT))
-            print(rows[-1], flush=True)
+    rows = processes.rows(__file__, PEERS, PROBLEMS, measure, limit=TIME_LIMIT)
     write("selection", report(rows), rows)
     failed = [row for row in rows if "value" not in row]
     if failed:

@@ -15,6 +15,13 @@ from contextlib import contextmanager
 from dataclasses import dataclass
 from typing import Any
 
+import pytest
+
+PAGE = [
+    pytest.mark.xdist_group("page"),
+    pytest.mark.skipif(sys.platform == "win32", reason="limits of a process are those of Unix"),
+]
+"""Marks of tests of the page: one server serves all of them."""
 PATIENCE = 240
 """Seconds for anything at all: a busy machine is slow."""
 

@@ -19,6 +19,8 @@ import hush
 from hush.app.commands import COMMANDS
 from hush.app.main import main, parser
 from hush.app.options import SCHEMES
+from hush.mechanisms.description import word_of
+from hush.questions.schemes_compared import USUAL
 
 RUN = ["--noise", "1.0", "--rate", "0.01", "--steps", "10000"]
 TRAINING = hush.Gaussian(1.0).on(hush.Poisson(rate=0.01)).repeat(10_000)
@@ -176,6 +178,11 @@ def test_a_run_by_its_examples_and_epochs(capsys: pytest.CaptureFixture[str]) ->
     assert by_sizes == said
 
 
+def test_the_shell_has_the_schemes_that_are_compared() -> None:
+    assert {getattr(hush, name) for name in SCHEMES.values()} == set(USUAL)
+    assert all(word_of(getattr(hush, name)) == word for word, name in SCHEMES.items())
+
+
 @pytest.mark.parametrize("scheme", SCHEMES)
 def test_every_scheme_is_accounted_as_the_plan_does(capsys: pytest.CaptureFixture[str], scheme: str) -> None:
     found = Ran(capsys, "epsilon", "--noise", "2", *SIZES, "--scheme", scheme, "--delta", "1e-5", "--json").json
@@ -313,6 +320,14 @@ def test_bash_completes(capsys: pytest.CaptureFixture[str]) -> None:
     script = Ran(capsys, "completion", "bash").out
     ran = subprocess.run(["bash", "-c", f"{script}\n{asked}\n{more}"], capture_output=True, text=True, check=True)
     assert ran.stdout.split() == ["--scheme", "epsilon"]
+
+
+def test_a_zsh_without_its_completion_completes(capsys: pytest.CaptureFixture[str]) -> None:
+    if shutil.which("zsh") is None:
+        pytest.skip("no zsh")
+    script = Ran(capsys, "completion", "zsh").out
+    ran = subprocess.run(["zsh", "-fc", f"{script}\necho $_comps[hush]"], capture_output=True, text=True, check=True)
+    assert "_hush" in ran.stdout and ran.stderr == ""
 
 
 def test_no_theorem_is_code_3(capsys: pytest.CaptureFixture[str]) -> None:

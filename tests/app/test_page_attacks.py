@@ -5,22 +5,18 @@ from __future__ import annotations
 import asyncio
 import json
 import socket
-import sys
 from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 
 import pytest
 
 from hush.app.commands import app
-from tests.page_server import Served
+from tests.page_server import PAGE, Served
 
 pytest.importorskip("starlette")
 guard = pytest.importorskip("hush.app.service.guard")
 pytest.importorskip("uvicorn")
-pytestmark = [
-    pytest.mark.xdist_group("page"),
-    pytest.mark.skipif(sys.platform == "win32", reason="limits of a process are those of Unix"),
-]
+pytestmark = PAGE
 
 BOMBS = (
     "gaussian 1 | repeat 1e18",

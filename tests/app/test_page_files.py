@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import json
 import sqlite3
-import sys
 from pathlib import Path
 
 import numpy as np
@@ -12,14 +11,11 @@ import pytest
 
 import hush
 from hush.app.main import main
-from tests.page_server import Served, served
+from tests.page_server import PAGE, Served, served
 
 pytest.importorskip("starlette")
 pytest.importorskip("uvicorn")
-pytestmark = [
-    pytest.mark.xdist_group("page"),
-    pytest.mark.skipif(sys.platform == "win32", reason="limits of a process are those of Unix"),
-]
+pytestmark = PAGE
 
 
 def canaries(rows: int = 1000, gap: float = 1.5) -> bytes:

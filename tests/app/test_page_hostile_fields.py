@@ -3,21 +3,18 @@
 from __future__ import annotations
 
 import json
-import sys
 from collections.abc import Iterator
 from typing import Any
+from urllib.parse import urlencode
 
 import pytest
 
 from hush.app.service.questions.menu import MENU
-from tests.page_server import Served, served
+from tests.page_server import PAGE, Served, served
 
 pytest.importorskip("starlette")
 pytest.importorskip("uvicorn")
-pytestmark = [
-    pytest.mark.xdist_group("page"),
-    pytest.mark.skipif(sys.platform == "win32", reason="limits of a process are those of Unix"),
-]
+pytestmark = PAGE
 
 RUN = {"examples": 600, "batch_size": 60, "epochs": 1, "noise": 1.0, "delta": 1e-5, "scheme": "poisson"}
 RUNS = [{"name": "a", "expression": "laplace 2"}]
@@ -79,6 +76,62 @@ def test_places_and_turns_of_any_kind_are_refused_or_answered(server: Served) ->
         for value in HOSTILE:
             status, reply, _ = server.send("POST", "/ask", json.dumps(asked | {field: value}).encode())
             assert status in (200, 400, 404), (field, value, reply)
-            said = strict(reply) if status == 200 else {"answer": None}
+            said: Any = strict(reply) if status == 200 else {"answer": None}
             assert "answer" in said or said["error"]["kind"] in KINDS, (field, value, reply)
+    assert server.answer("epsilon", expression="laplace 2", delta=0)["upper"] == 0.5
+
+
+LONG = "9" * 5000
+"""Python reads no whole number of so many digits."""
+SCORES: dict[str, str | None] = {"tab": "t", "turn": "1", "name": "a.csv", "delta": "1e-5", "expression": "gdp 1"}
+ADDRESS = (
+    LONG,
+    "9" * 4300,
+    "",
+    "-1",
+    "1.5",
+    "nan",
+    "1e999",
+    "\0",
+    "\xff",
+    "٣",
+    "²",
+    "1_0",
+    "x" * 2000,
+    "a.csv\0",
+    None,
+)
+
+
+def test_no_value_in_the_address_of_a_file_is_a_fault(server: Served) -> None:
+    rows = b"score,member\n" + b"".join(b"%d.5,%d\n" % (k % 7, k % 2) for k in range(40))
+    for field in SCORES:
+        for value in ADDRESS:
+            given = {name: said for name, said in (SCORES | {field: value}).items() if said is not None}
+            status, reply, _ = server.send(
+                "POST", f"/scores?{urlencode(given)}", rows, content_type="application/octet-stream"
+            )
+            assert status in (200, 400, 415), (field, value, reply)
+            assert status != 200 or "answer" in strict(reply), (field, value, reply)
+    for turn in (LONG, "-1", "1.5", "٣"):
+        address = f"/scores?{urlencode(SCORES | {'turn': turn})}"
+        assert server.send("POST", address, rows, content_type="application/octet-stream")[0] == 400
+    assert server.answer("epsilon", expression="laplace 2", delta=0)["upper"] == 0.5
+
+
+NESTS = [*range(900, 1000, 7), 1000, 1100, 5000, 10_000]
+ASKED = '{"tab": "t", "slot": "s", "turn": %s, "ask": %s, "with": %s}'
+LITERALS = (LONG, f"-{LONG}", f"{LONG}.0", f"1e{LONG}", "NaN", "-Infinity", '"\\ud800"', '"\\u0000"', "1" * 4300)
+
+
+def test_json_of_any_depth_and_length_is_refused_or_answered(server: Served) -> None:
+    nests = [
+        begin * depth + inside + end * depth for depth in NESTS for begin, inside, end in ("[ ]", ('{"a":', "1", "}"))
+    ]
+    for said in [*nests, *LITERALS]:
+        given = f'{{"expression": "laplace 2", "delta": {said}}}'
+        for turn, ask, fields in ((said, '"epsilon"', "{}"), ("1", said, "{}"), ("1", '"epsilon"', given)):
+            status, reply, _ = server.send("POST", "/ask", (ASKED % (turn, ask, fields)).encode())
+            assert status in (200, 400, 404), (said[:20], reply)
+            assert status != 200 or strict(reply)["error"]["kind"] in KINDS, (said[:20], reply)
     assert server.answer("epsilon", expression="laplace 2", delta=0)["upper"] == 0.5

@@ -8,7 +8,6 @@ import os
 import signal
 import socket
 import subprocess
-import sys
 import time
 import zipfile
 from pathlib import Path
@@ -17,14 +16,11 @@ import numpy as np
 import pytest
 
 from hush.app.main import main
-from tests.page_server import Served, served
+from tests.page_server import PAGE, Served, served
 
 pytest.importorskip("starlette")
 pytest.importorskip("uvicorn")
-pytestmark = [
-    pytest.mark.xdist_group("page"),
-    pytest.mark.skipif(sys.platform == "win32", reason="limits of a process are those of Unix"),
-]
+pytestmark = PAGE
 
 
 def test_a_question_that_takes_too_much_is_ended_with_a_clear_message() -> None:

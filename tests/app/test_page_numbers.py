@@ -11,14 +11,11 @@ import pytest
 import hush
 from hush.app.main import main
 from hush.app.service.questions.calculator import SCHEMES
-from tests.page_server import Served
+from tests.page_server import PAGE, Served
 
 pytest.importorskip("starlette")
 pytest.importorskip("uvicorn")
-pytestmark = [
-    pytest.mark.xdist_group("page"),
-    pytest.mark.skipif(sys.platform == "win32", reason="limits of a process are those of Unix"),
-]
+pytestmark = PAGE
 
 EXPRESSIONS = (
     "gaussian 1.0 | poisson 0.01 | repeat 10000",

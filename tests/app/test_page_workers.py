@@ -4,18 +4,15 @@ from __future__ import annotations
 
 import asyncio
 import json
-import sys
 import threading
 import time
 
 import pytest
 
 from hush.app.service.workers import Spot, WorkerPool, WorkerProcess, WorkLimits
+from tests.page_server import PAGE
 
-pytestmark = [
-    pytest.mark.xdist_group("page"),
-    pytest.mark.skipif(sys.platform == "win32", reason="limits of a process are those of Unix"),
-]
+pytestmark = PAGE
 
 
 SLOW = {"runs": [{"name": "a", "expression": "gaussian 1 | poisson 0.01 | repeat 1000"}]}

@@ -38,7 +38,7 @@ def test_mean_median_and_count_by_region(files: str, capsys: pytest.CaptureFixtu
     asked = ["--by", "region=N,S,E", "--mean", "income", "--median", "income", "--count", *NUMBERS]
     out = said(capsys, files, *asked)
     assert [line.split()[0] for line in out.splitlines()[1:4]] == ["N", "S", "E"]
-    assert "epsilon    1 at delta 0" in out and "a stated guarantee of 0.5-DP" in out
+    assert "epsilon    1 at delta 0" in out and "a choice by permute and flip of 0.5-DP" in out
     rows = json.loads(said(capsys, files, *asked, "--json"))
     assert rows["epsilon"] == 1.0 and [row["region"] for row in rows["rows"]] == ["N", "S", "E"]
     assert {"count", "count_low", "count_high", "income_mean", "income_median"} < set(rows["rows"][0])

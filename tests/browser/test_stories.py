@@ -156,7 +156,10 @@ def test_6_the_attackers_curve_and_an_audit_inside_it(opened: Any, shot: Any, tm
     assert percent in page.locator(".picture").first.locator("table").first.inner_text()
     page.set_input_files("input[type=file]", canaries(tmp_path / "<img src=x onerror=alert(1)>.csv"))
     page.wait_for_selector("#audit pre")
-    assert "REFUTED" in page.locator("#audit").inner_text()
+    told = page.locator("#audit").inner_text()
+    assert "REFUTED" in told
+    (headline,), (printed,) = re.findall(r"at least ([\d.]+) with", told), re.findall(r"epsilon >= ([\d.]+) ", told)
+    assert headline == printed  # a bound from below, rounded down
     settle(page)
     page.wait_for_function("() => document.querySelector('#roc .legend')?.textContent.includes('proven of it')")
     shot(page)
@@ -275,6 +278,28 @@ def test_12_explained_exported_and_run(opened: Any, shot: Any, tmp_path: Path) -
     other.goto(link)
     other.wait_for_selector("#statement")
     assert "patient" in other.locator("#statement").inner_text() and other.locator("#command").inner_text() == command
+
+
+def test_numbers_of_pictures_are_rounded_to_the_safe_side(opened: Any) -> None:
+    page = opened()
+    wrong = page.evaluate("""async () => { const { above, below } = await import("/dom.js"), wrong = [];
+        for (let k = 0; k < 20000; k += 1) {
+            const value = (Math.random() - 0.2) * 10 ** (Math.random() * 40 - 20), digits = 1 + k % 7;
+            const [up, down] = [Number(above(value, digits)), Number(below(value, digits))];
+            const step = 1.0001 * 10 ** (Math.floor(Math.log10(Math.abs(value))) - digits + 1);
+            if (!(down <= value && value <= up && up - value <= step && value - down <= step)) wrong.push([value, digits]);
+        }
+        return wrong; }""")
+    assert wrong == []
+    epsilon(page)
+    go(page, "pictures")
+    page.locator("#schemes summary").click()
+    page.wait_for_selector("#schemes tbody tr")
+    cells = [row.split("\t") for row in page.locator("#schemes table tbody tr").all_inner_texts()]
+    found = hush.compare_schemes(noise_multiplier=1.0, steps=234, epochs=10, delta=1e-5)
+    for name in ("Poisson", "shuffled batches", "random allocation"):
+        (shown,) = [float(row[2]) for row in cells if row[0] == name and float(row[1]) == 10]
+        assert found[name].bound.upper <= shown <= found[name].bound.upper * (1 + 1e-5), name
 
 
 def test_pictures_are_saved_as_files(opened: Any, tmp_path: Path) -> None:

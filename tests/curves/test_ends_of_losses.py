@@ -233,3 +233,12 @@ def test_an_atom_whose_mass_is_beyond_floats_makes_no_lower_end() -> None:
     for log_delta in (-3.0, -6.0):
         low, _ = Product.of([(Blend.of([(lost, 0.2)]), 2)]).epsilon(log_delta)
         assert low <= Product.of([(Blend.of([(plain, 0.2)]), 2)]).epsilon(log_delta)[1] * (1 + 1e-6)
+
+
+def test_stated_points_that_leave_some_mass_to_infinity_have_no_epsilon_at_delta_0() -> None:
+    """Their largest finite loss was written, but it is not the largest one."""
+    stated = hush.ApproxDP(points=[(0.5, 0.1), (1.0, 0.05)])
+    bound = stated.epsilon(delta=0.0)
+    assert (bound.lower, bound.upper) == (math.inf, math.inf)
+    for mechanism in (stated.repeat(3), stated.then(hush.PureDP(0.5))):
+        assert mechanism.epsilon(delta=0.0).upper == math.inf

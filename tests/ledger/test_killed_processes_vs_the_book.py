@@ -46,19 +46,19 @@ def needs(kind: str) -> None:
         ) if server() else missing()
 
 
-@pytest.mark.parametrize("kind", KINDS)
-def test_a_few_processes(kind: str) -> None:
-    needs(kind)
-    found = ran(kind, processes=5, spends=100, kills=15, restarts=1 if kind == "PostgreSQL" else 0, seed=1)
-    check(found, 100)
-    assert found["killed"] >= 10
+FEW = {"processes": 5, "spends": 100, "kills": 15, "seed": 1}
+MANY = {"processes": 50, "spends": 10_000, "kills": 300, "seed": 2}
 
 
-@pytest.mark.slow
+@pytest.mark.parametrize(
+    ("numbers", "restarts", "killed"),
+    [pytest.param(FEW, 1, 10, id="few"), pytest.param(MANY, 3, 250, id="many", marks=pytest.mark.slow)],
+)
 @pytest.mark.parametrize("kind", KINDS)
-def test_ten_thousand_spends_from_fifty_processes(kind: str) -> None:
+def test_every_spend_is_told_once(kind: str, numbers: dict[str, int], restarts: int, killed: int) -> None:
     needs(kind)
-    found = ran(kind, processes=50, spends=10_000, kills=300, restarts=3 if kind == "PostgreSQL" else 0, seed=2)
-    check(found, 10_000)
-    assert found["killed"] >= 250
-    assert found["restarted"] == (3 if kind == "PostgreSQL" else 0)
+    restarts = restarts if kind == "PostgreSQL" else 0
+    found = ran(kind, restarts=restarts, **numbers)
+    check(found, numbers["spends"])
+    assert found["killed"] >= killed
+    assert found["restarted"] == restarts

@@ -21,6 +21,8 @@ COUNTED = (
 ONE_USER = "tests.learning.dpsgd.test_users_vs_plain_gradients:one_user_moves_one_norm"
 LEFT = "tests.learning.model_state.test_what_one_row_leaves_for_the_next"
 SEAMS = "tests.learning.dpsgd.test_seams_of_training"
+STATED = "tests.mechanisms.test_stated_for_some_records_only"
+SEARCH = "tests.learning.tuning.test_private_search"
 CLIPPED = "tests.learning.per_example.test_clipped_sums_vs_plain_gradients"
 
 
@@ -480,8 +482,65 @@ MUTANTS = [
     Mutant(
         "stated for a number of records, on cyclic parts",
         seam_bugs.any_number_of_records,
-        "tests.mechanisms.test_stated_for_some_records_only:test_random_parts_of_the_records",
+        f"{STATED}:test_random_parts_of_the_records",
         (hush.CyclicPoisson(1.0, 1000), hush.Gaussian(1.0).on(hush.CappedPoisson(1.0, 1, 1000))),
+    ),
+    Mutant(
+        "stated for a number of records, in one of two releases",
+        seam_bugs.any_number_in_one_of_two,
+        f"{STATED}:test_one_of_two_releases",
+        (hush.Gaussian(1.0).on(hush.CappedPoisson(1.0, 1, 1000)),),
+    ),
+    Mutant(
+        "shuffled batches on a sample, beside another release",
+        seam_bugs.sample_around_a_composition,
+        f"{STATED}:test_shuffled_batches_of_a_sample",
+        (hush.Gaussian(1.0).on(hush.ShuffledBatches(2)).then(hush.PureDP(1e-6)),),
+    ),
+    Mutant(
+        "a lower end from bounds on the chances to be drawn",
+        seam_bugs.listed_chances_are_attained,
+        f"{STATED}:test_a_known_capped_sample_has_no_lower_end_that_is_not_attained",
+    ),
+    Mutant(
+        "copies of a user with numbers of records of their own",
+        seam_bugs.each_copy_a_user,
+        f"{STATED}:test_a_user_in_several_places_has_one_number_of_records",
+    ),
+    Mutant(
+        "copies that fill a pass counted",
+        seam_bugs.copies_count,
+        f"{SEAMS}:test_rows_that_fill_a_pass_are_not_counted",
+        (),
+        "torch",
+    ),
+    Mutant(
+        "rows of one buffer are all the last one",
+        seam_bugs.rows_of_one_buffer,
+        f"{SEAMS}:test_rows_in_one_buffer_are_rows_of_their_own",
+        (),
+        "torch",
+    ),
+    Mutant(
+        "what a user leaves in a model stays",
+        seam_bugs.state_stays_within_a_step,
+        f"{SEAMS}:test_what_a_user_leaves_in_a_model_moves_no_other_user",
+        (),
+        "torch",
+    ),
+    Mutant(
+        "the winner of a search quotes the price of one run",
+        seam_bugs.price_of_one_run,
+        f"{SEARCH}:test_no_counter_tells_how_many_runs_there_were",
+        (),
+        "sklearn",
+    ),
+    Mutant(
+        "a counter tells how many runs a search had",
+        seam_bugs.every_run_counted,
+        f"{SEARCH}:test_no_counter_tells_how_many_runs_there_were",
+        (),
+        "sklearn",
     ),
     Mutant("a count for free", rank_bugs.count_for_free, COUNTED, (0.8,), "torch"),
     Mutant(

@@ -121,6 +121,6 @@ def quiet_count(patch: Patch) -> None:
 
 def last_noise_for_all(patch: Patch) -> None:
     """Noise that fades is accounted as if all steps had the noise multiplier."""
-    from hush.questions.planning.training import train_plan
+    from hush.questions.planning.training import accounted_run
 
-    patch.setattr(train_plan, "pieces", lambda schedule, steps: iter([(steps, 1.0)]))
+    patch.setattr(accounted_run, "pieces", lambda schedule, steps: iter([(steps, 1.0)]))

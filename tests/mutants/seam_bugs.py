@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from contextlib import nullcontext
+from dataclasses import replace
 from pathlib import Path
 from tempfile import TemporaryDirectory
 from typing import Any
@@ -38,6 +40,47 @@ def rows_counted_again(patch: Patch) -> None:
         add(self, views, batch, count, *clipping)
 
     patch.setattr(CheckedModel, "_add", twice)
+
+
+def copies_count(patch: Patch) -> None:
+    """A norm that adapts counts what fills up a pass in low precision, once more for each copy of a row."""
+    from hush.learning import PrivateGradient
+
+    made = PrivateGradient.__init__
+
+    def lowered(self: Any, *given: Any, autocast: Any = None, **named: Any) -> None:
+        made(self, *given, **named)
+        self.autocast = autocast
+
+    patch.setattr(PrivateGradient, "__init__", lowered)
+
+
+def rows_of_one_buffer(patch: Patch) -> None:
+    """Rows are not copied: all that were written into one buffer are the last of them."""
+    from hush.learning.dpsgd import data
+
+    patch.setattr(data, "_read", lambda rows, place, device, collate: tuple(collate([rows[place]])))
+
+
+def price_of_one_run(patch: Patch) -> None:
+    """The winner of a search says what its own training cost, as if it alone had run."""
+    from hush.learning import PrivateSearchCV
+
+    searched = PrivateSearchCV.fit
+
+    def fit(self: Any, X: Any, y: Any) -> Any:
+        best: Any = searched(self, X, y).best_estimator_
+        best.guarantee_ = best.planned(columns=X.shape[1], scores=1).mechanism
+        return self
+
+    patch.setattr(PrivateSearchCV, "fit", fit)
+
+
+def every_run_counted(patch: Patch) -> None:
+    """The fits that a process made tell how many runs a search had, which is what its price hides."""
+    from hush.learning.tuning import private_search_cv
+
+    patch.setattr(private_search_cv, "counted_as_one", nullcontext)
 
 
 def every_row_a_user(patch: Patch) -> None:
@@ -91,3 +134,35 @@ def any_number_of_records(patch: Patch) -> None:
     from hush.mechanisms.schemes.spaced import spaced_scheme
 
     patch.setattr(spaced_scheme, "require_any_number", lambda mechanism, where: None)
+
+
+def any_number_in_one_of_two(patch: Patch) -> None:
+    """The same in one of two releases, each of which gets a random part of the records."""
+    from hush.mechanisms.combinators import either
+
+    patch.setattr(either, "require_any_number", lambda mechanism, where: None)
+
+
+def sample_around_a_composition(patch: Patch) -> None:
+    """What ran beside something else forgets that no sample of its records is secret."""
+    from hush.mechanisms.traits import Scope
+
+    of_all = Scope.of_all
+    patch.setattr(Scope, "of_all", lambda scopes: replace(of_all(scopes), no_secret_sample=""))
+
+
+def listed_chances_are_attained(patch: Patch) -> None:
+    """Upper bounds on chances to be drawn taken for the chances: a lower end that nobody attains."""
+    from hush.mechanisms.schemes.capped_poisson import CappedPoisson
+
+    patch.setattr(CappedPoisson, "listed_exactly", True)
+
+
+def each_copy_a_user(patch: Patch) -> None:
+    """A user who is drawn several times has a number of records of its own each time."""
+    from hush.mechanisms.combinators.random_users import RandomContributions
+
+    def thinned(self: Any, neighbours: Any) -> Any:
+        return self.inner.evidence(neighbours.thin(lambda counts: self._records(counts)[0]))
+
+    patch.setattr(RandomContributions, "knows", thinned)

@@ -13,8 +13,11 @@ from hush.releases.group_by.contributions import AtMost
 from hush.releases.group_by.noisy_parts import parts
 from hush.releases.group_by.noisy_parts.count_parts import RowsPart
 from hush.releases.tables.tallying import kept_records, streaming
+from hush.releases.tables.tallying.codes import Codes, keyed_hash
 from hush.releases.tables.tallying.group_keys import FoundKeys
+from hush.releases.tables.tallying.user_ids import UserIds
 from tests.releases import test_grouped_tallies as tallies
+from tests.releases import test_limits_vs_brute_force as limits
 from tests.releases.tiny_tables import excess
 
 UNKNOWN, ADDED = releases.Unknown("group"), {"epsilon": 1.0, "delta": 0.05, "unit": "who"}
@@ -86,3 +89,22 @@ def test_records_are_chosen_by_their_number(monkeypatch: pytest.MonkeyPatch) -> 
     with pytest.raises(AssertionError):
         for seed in range(5):
             tallies.test_a_user_changes_nobody_elses_records(seed, AtMost(2, 1))
+
+
+def test_an_odd_id_decides_how_others_are_hashed(monkeypatch: pytest.MonkeyPatch) -> None:
+    def wrong(self: UserIds, ids: list[Any]) -> np.ndarray:
+        return np.array([keyed_hash(self._secret, unit) for unit in ids], dtype=np.uint64)
+
+    monkeypatch.setattr(UserIds, "_of_objects", wrong)
+    for ids, odd in limits.ODD_IDS.values():
+        with pytest.raises(AssertionError):
+            limits.test_an_odd_id_changes_no_hash_of_others(ids, odd)
+
+
+def test_whose_zero_comes_first_decides_its_hash(monkeypatch: pytest.MonkeyPatch) -> None:
+    right = Codes.of
+    monkeypatch.setattr(
+        Codes, "of", lambda self, cells: self._by_value(cells, float) if cells.dtype.kind == "f" else right(self, cells)
+    )
+    with pytest.raises(AssertionError):
+        limits.test_zeros_have_one_hash_whichever_comes_first()

@@ -14,7 +14,8 @@ from hush.curves.pairs.pair import Pair
 from hush.curves.pairs.segment import SegmentPair
 from hush.curves.pairs.worst_case import stated_points
 from hush.numerics.engines.grid import bracket
-from hush.numerics.engines.loss_lattice import LatticeLaw, discretise, support
+from hush.numerics.engines.loss_lattice import discretise, support
+from tests.numerics.lattice import one_loss, profile
 
 GAUSS = NormalPair.shifted(1.0)
 
@@ -37,12 +38,6 @@ PAIRS: dict[str, Pair] = {
 EPSILONS = np.linspace(-2.5, 4.0, 40)
 
 
-def profile(law: LatticeLaw, step: float, epsilon: float) -> float:
-    losses = law.first + step * np.arange(len(law.mass))
-    past = losses > epsilon
-    return law.at_infinity + float((law.mass[past] * -np.expm1(epsilon - losses[past])).sum())
-
-
 def exact(pair: Pair, epsilon: float) -> tuple[float, float]:
     """delta of the pair given that the loss is finite: what the lattice is asked for."""
     rest = 1 - pair.infinite
@@ -54,8 +49,7 @@ def exact(pair: Pair, epsilon: float) -> tuple[float, float]:
 @pytest.mark.parametrize("name", PAIRS)
 def test_profile_is_between(name: str, step: float) -> None:
     pair = PAIRS[name]
-    source = loss_source(pair, 1)
-    upper, lower = discretise(source, step, *support(source, -40.0))
+    upper, lower = one_loss(pair, step, -40.0)
     for epsilon in EPSILONS:
         low, high = exact(pair, epsilon)
         # tails are differences of numbers up to 1: a few units of rounding
@@ -65,11 +59,11 @@ def test_profile_is_between(name: str, step: float) -> None:
 
 @pytest.mark.parametrize("name", PAIRS)
 def test_masses_are_a_law(name: str) -> None:
-    source = loss_source(PAIRS[name], 1)
-    for law in discretise(source, 0.05, *support(source, -40.0)):
+    laws = one_loss(PAIRS[name], 0.05, -40.0)
+    for law in laws:
         assert np.all(law.mass >= 0)
         assert 0 <= law.at_infinity <= 1
-    upper, _ = discretise(source, 0.05, *support(source, -40.0))
+    upper, _ = laws
     assert math.isclose(float(upper.mass.sum()) + upper.at_infinity, 1.0, rel_tol=1e-12)
 
 

@@ -16,6 +16,7 @@ from hush.numerics.engines.direct import direct_bracket
 from hush.numerics.engines.grid import SMALLEST, bracket, compose
 from hush.numerics.engines.loss_lattice import LatticeLaw, discretise, support
 from hush.numerics.engines.loss_source import merged
+from tests.numerics.lattice import one_loss, profile
 
 RARE: dict[str, Pair] = {
     "gaussian, rare": NormalPair.shifted(2.0).mix(1e-3),
@@ -26,18 +27,11 @@ RARE: dict[str, Pair] = {
 }
 
 
-def profile(law: LatticeLaw, step: float, epsilon: float) -> float:
-    losses = law.first + step * np.arange(len(law.mass))
-    past = losses > epsilon
-    return law.at_infinity + float((law.mass[past] * -np.expm1(epsilon - losses[past])).sum())
-
-
 @pytest.mark.parametrize("step", [0.11, 0.013, 0.0007])
 @pytest.mark.parametrize("name", RARE)
 def test_one_loss_is_below(name: str, step: float) -> None:
     pair = RARE[name]
-    source = loss_source(pair, 1)
-    _, lower = discretise(source, step, *support(source, -60.0))
+    _, lower = one_loss(pair, step, -60.0)
     for epsilon in np.linspace(-0.2, 5.0, 40).tolist():
         assert profile(lower, step, epsilon) <= math.exp(pair.log_delta(epsilon, 1e-12)[1]) + 1e-14
 

@@ -16,6 +16,7 @@ from hypothesis import strategies as st
 import hush
 from hush import releases
 from hush.releases.row_wise.row_expressions import Arithmetic, Constant, Expression, col
+from hush.releases.tables.in_memory import in_memory
 from hush.releases.tables.tally import Bins, Categories, LatticeCells, Limits, Measure, Steps, Tallied, Tally
 
 HOSTILE = "Robert'); DROP TABLE t; --"
@@ -71,6 +72,11 @@ def columns() -> pyarrow.Table:
             "who": chosen([None, *range(60)], pyarrow.int64()),
         }
     )
+
+
+TABLE = columns()
+MEMORY = in_memory(TABLE)
+"""The same in this process: what every engine must give."""
 
 
 ODD = 'odd "name`; --'
@@ -143,6 +149,7 @@ def cells(draw: st.DrawFn) -> Any:
     return Categories(col("b"), (False, True)) if kind == "truths" else Categories(col("s"), ("ä", HOSTILE, "z", "A"))
 
 
+DIFFERENT = [col("x"), col("s"), col("i"), col("b"), col("x") * col("n")]
 KEYS: dict[str, list[Any]] = {
     "s": ["a", "ä", HOSTILE, "nobody's", None],
     "n": [0, 2, -7, None, 5],
@@ -161,7 +168,8 @@ def tallies(draw: st.DrawFn, *, limits: bool = False) -> Tally:
             draw(st.lists(st.sampled_from(KEYS[name]), min_size=1, max_size=3, unique_by=repr)) for name in names
         ]
         domain = tuple(tuple(key) for key in _product(members))
-    limit = Limits(col("who"), draw(st.sampled_from([None, 2])), draw(st.sampled_from([None, 1])), None, b"secret" * 6)
+    most = draw(st.sampled_from([(None, None, None), (2, None, None), (None, 1, None), (2, 1, None), (None, None, 3)]))
+    limit = Limits(draw(st.sampled_from([col("who"), col("s"), col("i")])), *most, b"secret" * 6)
     return Tally(
         tuple(map(col, names)),
         domain,
@@ -171,7 +179,8 @@ def tallies(draw: st.DrawFn, *, limits: bool = False) -> Tally:
             for degree, bits in draw(st.sampled_from([[], [(1, 36)], [(2, 23), (1, 36)]]))
         ),
         tuple(draw(st.lists(cells(), max_size=2))),
-        limits=limit if limits else None,
+        tuple(draw(st.lists(st.sampled_from(DIFFERENT), max_size=2))) if limits else (),
+        limit if limits else None,
     )
 
 
@@ -192,6 +201,7 @@ def plain(found: Tallied) -> dict[str, Any]:
         "sums": [list(total) for total in found.sums],
         "counts": [count.tolist() for count in found.counts],
         "cells": [cell.tolist() for cell in found.cells],
+        "distinct": [numbers.tolist() for numbers in found.distinct],
     }
 
 

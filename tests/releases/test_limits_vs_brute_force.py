@@ -6,12 +6,14 @@ from collections import defaultdict
 from typing import Any
 
 import numpy as np
+import pyarrow
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from hush.releases.tables.tally import Limits
 from hush.releases.tables.tallying import kept_records
+from hush.releases.tables.tallying.codes import Codes
 from hush.releases.tables.tallying.kept_records import KeptRecords
 from hush.releases.tables.tallying.user_ids import UserIds
 
@@ -122,3 +124,32 @@ def test_hashes_of_ids_are_of_what_they_are(ids: np.ndarray) -> None:
     assert not set(first.tolist()) & set(UserIds(b"other").hashed(ids).tolist())
     if ids.dtype.kind in "uO" and isinstance(ids.tolist()[0], int):
         assert first.tolist() == one.hashed(ids.astype(np.int64)).tolist()
+
+
+ODD_IDS: dict[str, tuple[Any, Any]] = {
+    "a number that no 64 bits hold": (np.array([7, 8], dtype=object), 2**70),
+    "a number beside null that no signed 64 bits hold": (np.array([7, 8, None], dtype=object), 2**63 + 5),
+    "a number among texts": (np.array(["ann", "bob"], dtype=object), 5),
+    "a text among numbers": (np.array([7, 8], dtype=object), "ann"),
+    "a text that is no UTF-8": (np.array(["ann", "bob"], dtype=object), "\udcff"),
+    "a text that is no UTF-8 beside an Arrow column": (pyarrow.array(["ann", "bob"]), "\udcff"),
+}
+
+
+@pytest.mark.parametrize(("ids", "odd"), ODD_IDS.values(), ids=ODD_IDS.keys())
+def test_an_odd_id_changes_no_hash_of_others(ids: Any, odd: object) -> None:
+    beside = np.array([*ids.tolist(), odd][::-1], dtype=object)
+    alone, together = UserIds(b"secret"), UserIds(b"secret")
+    slots, others = alone.slots(ids), together.slots(beside)[::-1]
+    assert alone.hashes[slots[:2]].tolist() == together.hashes[others[:2]].tolist()
+    assert len(set(together.hashes.tolist())) == 3
+
+
+def test_zeros_have_one_hash_whichever_comes_first() -> None:
+    """Different values are told apart by hashes, which decide what is kept: another user's -0.0 must not be in them."""
+    found = []
+    for first in (0.0, -0.0):
+        codes = Codes()
+        codes.of(np.array([first, 1.5]))
+        found.append(codes.hashes(b"secret", b"")[codes.of(np.array([-0.0, 0.0, 1.5]))].tolist())
+    assert found[0] == found[1] and found[0][0] == found[0][1] != found[0][2]

@@ -12,20 +12,17 @@ import polars
 import pyarrow
 import pytest
 from hypothesis import given, settings
+from pyarrow import parquet
 
 import hush
 from hush import releases
 from hush.randomness.keyed_source import KeyedSource
 from hush.releases.statistics import ordered_records
 from hush.releases.tables.engines.arrow_engine import drawn, rechunked
-from hush.releases.tables.in_memory import in_memory
 from hush.releases.tables.opening import open_reader
 from hush.releases.tables.reader import Reader
 from hush.releases.tables.tally import Tally
-from tests.releases.engine_data import columns, grouped, plain, released, tallies
-
-TABLE = columns()
-MEMORY = in_memory(TABLE)
+from tests.releases.engine_data import MEMORY, TABLE, grouped, plain, released, tallies
 
 
 def of_file(folder: Path) -> str:
@@ -59,6 +56,14 @@ def reader(source: Any) -> Reader:
     return open_reader(source)
 
 
+@pytest.fixture(scope="module")
+def pieces(tmp_path_factory: pytest.TempPathFactory) -> Reader:
+    """The records of a file, the last ones first, some at a time."""
+    path = tmp_path_factory.mktemp("pieces") / "t.parquet"
+    parquet.write_table(TABLE.take(list(range(len(TABLE)))[::-1]), path, row_group_size=97)
+    return open_reader(str(path))
+
+
 def test_same_schema(reader: Reader) -> None:
     assert reader.names == MEMORY.names
     for name in reader.names:
@@ -69,6 +74,19 @@ def test_same_schema(reader: Reader) -> None:
 @given(tally=tallies())
 def test_same_whole_numbers(reader: Reader, tally: Tally) -> None:
     assert plain(reader.tally(tally)) == plain(MEMORY.tally(tally))
+
+
+@settings(max_examples=15, deadline=None)
+@given(tally=tallies(limits=True))
+def test_same_whole_numbers_of_users(reader: Reader, tally: Tally) -> None:
+    assert plain(reader.tally(tally)) == plain(MEMORY.tally(tally))
+
+
+@settings(max_examples=40, deadline=None)
+@given(tally=tallies(limits=True))
+def test_how_records_are_cut_does_not_matter(pieces: Reader, tally: Tally) -> None:
+    """Nor in which order they come: what one record holds must not show in how another is hashed."""
+    assert plain(pieces.tally(tally)) == plain(MEMORY.tally(tally))
 
 
 def test_same_tables(source: Any) -> None:

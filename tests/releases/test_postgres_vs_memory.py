@@ -24,13 +24,11 @@ from hush.releases.tables.opening import open_reader
 from hush.releases.tables.reader import Reader
 from hush.releases.tables.tally import Measure, Steps, Tally
 from tests.docs.pages import check_other_block
-from tests.releases.engine_data import columns, grouped, plain, released, required, tallies
+from tests.releases.engine_data import MEMORY, TABLE, grouped, plain, released, required, tallies
 from tests.releases.postgres_server import server
 
 required("adbc_driver_postgresql")
 pytestmark = pytest.mark.xdist_group("postgres")  # one server for all of them
-TABLE = columns()
-MEMORY = in_memory(TABLE)
 
 
 @pytest.fixture(scope="module")

@@ -16,12 +16,11 @@ import hush
 from hush.randomness.keyed_source import KeyedSource
 from hush.releases.tables.engines.arrow_engine import drawn
 from hush.releases.tables.engines.spark import SparkFrame
-from tests.releases.engine_data import columns
+from tests.releases.engine_data import TABLE
 from tests.releases.spark_cluster import cluster
 from tests.releases.spark_session import session
 
 pytestmark = [pytest.mark.xdist_group("spark"), pytest.mark.slow]
-TABLE = columns()
 SLOW = 3
 """The partition whose first try hangs."""
 SETTINGS = {

@@ -21,16 +21,13 @@ from hush.releases.row_wise.row_expressions import col
 from hush.releases.statistics import ordered_records
 from hush.releases.tables.engines.arrow_engine import drawn
 from hush.releases.tables.engines.spark import SparkFrame
-from hush.releases.tables.in_memory import in_memory
 from hush.releases.tables.opening import open_reader
 from hush.releases.tables.tally import Measure, Steps, Tally
 from tests.docs.pages import check_other_block
-from tests.releases.engine_data import columns, grouped, plain, released, some_tallies
+from tests.releases.engine_data import MEMORY, TABLE, grouped, plain, released, some_tallies
 from tests.releases.spark_session import session
 
 pytestmark = pytest.mark.xdist_group("spark")  # one session for all of them
-TABLE = columns()
-MEMORY = in_memory(TABLE)
 
 
 @pytest.fixture(scope="module")

@@ -146,7 +146,7 @@ def training(given: dict[str, Any], scheme: str | None) -> hush.Mechanism:
             raise InvalidParameter("hush", "--epochs with such batches: they are drawn for whole epochs", scheme=scheme)
         rate = given["rate"] if "rate" in form else _share(given["batch_size"], given["examples"])
         return noise.on(hush.Poisson(rate=rate)).repeat(given["steps"])
-    from hush.questions.planning.training.train_plan import training_run
+    from hush.questions.planning.training.accounted_run import training_run
 
     return training_run(noise_multiplier=noise.noise_multiplier, **sizes(given, scheme))
 

@@ -3,9 +3,8 @@
 from __future__ import annotations
 
 import csv
-import zipfile
-import zlib
 from dataclasses import dataclass
+from numbers import Number
 from pathlib import Path
 from typing import Any
 
@@ -40,28 +39,46 @@ class ScoreColumns:
 
     def numbers(self, column: Any) -> Array:
         """The scores; a text that is no number is refused."""
-        found = np.asarray(column)
-        if found.dtype.kind in "OUS":
-            found = np.array([as_number(str(cell)) for cell in found.tolist()])
-        wrong = found.dtype.kind not in "biuf" or (found.dtype.kind == "f" and np.isnan(found).any())
-        if wrong:  # which line it is would point at a record
+        found = _cells(column, self.score)
+        if isinstance(found, list):
+            found = np.array([as_number(cell) for cell in found])
+        if found.dtype.kind == "f" and np.isnan(found).any():  # which line it is would point at a record
             raise InvalidParameter("hush audit", f"numbers in column {self.score} (no NaN)", column=self.score)
         return -found.astype(float) if self.lower else found
 
     def members(self, column: Any) -> Array:
         """1 for members, 0 for others; no other word is allowed, and none is told."""
-        found = np.asarray(column)
-        if self.value is None and found.dtype.kind in "biuf":
-            return found
-        words = np.char.lower(np.char.strip(found.astype(str)))
-        if (words == "").any():
+        found = _cells(column, self.member)
+        if not isinstance(found, list):
+            if self.value is None:
+                return found
+            found = [str(cell) for cell in found.tolist()]
+        words = [cell.strip().lower() for cell in found]
+        if "" in words:
             raise InvalidParameter("hush audit", f"a word in every row of column {self.member}", column=self.member)
-        yes = np.isin(words, list(MEMBERS)) if self.value is None else words == self.value.strip().lower()
-        if self.value is None and not np.isin(words[~yes], list(OTHERS)).all():
+        yes = MEMBERS if self.value is None else {self.value.strip().lower()}
+        if self.value is None and not MEMBERS | OTHERS >= set(words):
             rule = f"in column {self.member} words for members ({', '.join(sorted(MEMBERS))}) and for others "
             rule += f"({', '.join(sorted(OTHERS))}), or --member-value"
             raise InvalidParameter("hush audit", rule, column=self.member)
-        return yes.astype(float)
+        return np.array([float(word in yes) for word in words])
+
+
+def _cells(column: Any, name: str) -> Array | list[str]:
+    """Numbers as an array, all else as texts: a list, since one long text would make every cell of an array as long."""
+    if isinstance(column, list):
+        return column
+    found = np.asarray(column)
+    if found.ndim != 1 or found.dtype.kind not in "biufOUS":
+        raise InvalidParameter("hush audit", f"one number or one word per record in column {name}", column=name)
+    return found if found.dtype.kind in "biuf" else [_text(cell) for cell in found.tolist()]
+
+
+def _text(cell: object) -> str:
+    """A cell as a text: empty if it is none, such as a list."""
+    if isinstance(cell, bytes):
+        return cell.decode(errors="replace")
+    return str(cell) if isinstance(cell, str | Number) else ""
 
 
 def read_scores(name: str, columns: ScoreColumns) -> tuple[Array, Array]:
@@ -103,7 +120,9 @@ def _npz(path: Path, names: tuple[str, ...]) -> dict[str, Any]:
             if not isinstance(file, np.lib.npyio.NpzFile):  # a single array under a wrong name
                 raise InvalidParameter("hush audit", "an npz file of plain arrays", file=str(path))
             return {name: file[name] for name in names if name in file}
-    except (ValueError, zipfile.BadZipFile, zlib.error) as reason:
+    except (OSError, MemoryError):
+        raise
+    except Exception as reason:  # numpy does not list what a broken header or a broken archive raises
         raise InvalidParameter("hush audit", "an npz file of plain arrays", file=str(path)) from reason
 
 

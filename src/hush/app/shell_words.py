@@ -15,8 +15,9 @@ TYPED_AS = {
 IN_EXPRESSIONS = (
     (re.compile(r"\.under\((?:hush\.)?(?:Relation\.REPLACE|\.\.\.)\)|\.under\b"), "| replace"),
     (re.compile(r"\b(?:hush\.)?(?:Relation\.)?(ADD_REMOVE|REPLACE)\b"), lambda found: f"relation={found[1].lower()}"),
+    (re.compile(r"\bLedger\.(create|record|verify|export)\b"), r"hush ledger \1"),
 )
-"""What Python writes, and what an expression has for it."""
+"""What Python writes, and what the shell or an expression has for it."""
 CLASS = re.compile(r"hush\.([A-Z]\w*)(?:\((?:\w+=)?([^()]*)\))?")
 ASKED = re.compile(r"(?<![\w-])([a-z_]+)=(?=[\s)])")
 GIVEN = re.compile(r"(?<![\w-])([a-z_]+)=(?=\S)")
@@ -36,6 +37,8 @@ def in_the_shell(message: str, typed: Collection[str], word: Callable[[str], str
     'hush needs more; missing: --rate, --steps.'
     >>> in_the_shell("An audit needs delta= for a claim that states none; got delta=None.", (), str.lower)
     'An audit needs --delta for a claim that states none; got delta=None.'
+    >>> in_the_shell("There is no book at this place: Ledger.create makes one.", (), str.lower)
+    'There is no book at this place: hush ledger create makes one.'
     """
     for python, shell in IN_EXPRESSIONS:
         message = python.sub(shell, message)

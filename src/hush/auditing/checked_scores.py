@@ -20,7 +20,8 @@ def finite_numbers(who: str, **field: Any) -> Array:
     array = np.asarray(value)
     if array.dtype.kind not in "biuf" or array.ndim != 1:
         raise InvalidParameter(who, "a list of numbers", **{name: f"{array.dtype} of shape {array.shape}"})
-    array = array.astype(float)
+    with np.errstate(over="ignore"):  # a longer float may be too large: it is refused below
+        array = array.astype(float)
     if not np.isfinite(array).all():  # how many, and which, is not said: scores are of records
         raise InvalidParameter(who, "finite numbers (no NaN, no infinity)", **{name: "some are not"})
     return array

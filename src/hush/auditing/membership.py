@@ -36,10 +36,11 @@ class Estimate:
 
 @dataclass(frozen=True)
 class RateAt:
-    """True positives at a false positive rate; `most` is an upper limit on the false positives at its threshold."""
+    """True positives at a false positive rate."""
 
     false_positive_rate: float
     most: float
+    """An upper limit on the rate of false positives at the threshold that was used."""
     true_positive_rate: Estimate
 
 

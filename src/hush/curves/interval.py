@@ -84,9 +84,7 @@ def largest_loss_between(top: float, written: Fraction | None) -> Interval:
     >>> largest_loss_between(2.0, Fraction(2)), largest_loss_between(2.0, None)[0] < 2.0
     ((2.0, 2.0), True)
     """
-    if top == math.inf:
-        return top, top
-    exact_top = written is not None and Fraction(repr(top)) == written
+    exact_top = written is not None and math.isfinite(top) and Fraction(repr(top)) == written
     return (top if exact_top else top * (1 - 16 * UNIT)), top
 
 

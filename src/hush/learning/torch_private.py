@@ -25,6 +25,7 @@ except ImportError:
 _engine: Any = getattr(torch.autograd.graph, "_engine_run_backward", None)
 _writes: Any = attrgetter("_version") if hasattr(Tensor, "_version") else None
 _base: Any = attrgetter("_base") if hasattr(Tensor, "_base") else None
+_uses: Any = getattr(torch._C, "_storage_Use_Count", None)
 _normalised: Any = getattr(nn.utils.parametrizations, "_WeightNorm", None)
 _COMPILERS = "torch._"
 _BINDINGS = "torch._C"
@@ -32,6 +33,9 @@ _COMPILERS_MARK, _COMPILERS_MARKS = "_dynamo_static_input_type", ("guarded", "un
 _COMPILERS_NOTE = "_torchdynamo"
 _TABLES = "_parameters", "_buffers", "_modules"
 _HOOKS = "_backward_hooks", "_post_accumulate_grad_hooks"
+
+TENSOR_AND_STORAGE = 2
+"""How often memory is in use that nobody else has: by the tensor, and by the storage that is asked."""
 
 # Containers, nested in one another, of tensors.
 
@@ -100,6 +104,15 @@ def is_version(values: Tensor, version: object) -> bool:
         return False
     equal = (values == version) | ((values != values) & (version != version))  # NaN is not equal to itself
     return bool(equal.all())
+
+
+def unshared(values: Tensor) -> bool:
+    """Whether no other tensor, nor what was made of one, has any of this one's memory; False where torch cannot tell.
+
+    A tensor that was given away under another name is not seen: give away views.
+    """
+    storage = values.untyped_storage()
+    return _uses is not None and _uses(storage._cdata) == TENSOR_AND_STORAGE
 
 
 # Functions that are mapped over examples.

@@ -77,13 +77,13 @@ class Guarantees(ABC):
         return Bound(low, high, "epsilon", delta=delta, relation=self.relation, route=route)
 
     @asked
-    def guess(self, *, delta: float) -> float | None:
+    def guess(self, *, delta: float, tolerance: float = 1e-6) -> float | None:
         """About epsilon at this delta in the first direction, with no bound: where a search begins.
 
         None where there is no guess that is cheaper than the answer; infinity where it takes too much work here.
         """
         evidence = self._first
-        return evidence.pair.guess(math.log(delta)) if evidence.has_pair else None
+        return evidence.pair.guess(math.log(delta), tolerance) if evidence.has_pair else None
 
     @asked
     def lower_epsilon(self, *, delta: float, tolerance: float = 1e-6) -> float:

@@ -156,30 +156,29 @@ class _Task:
         """The search on guesses, where they are known and clearly cross the target within the range."""
         return searched_by_guesses(self._guess, Scale(self.low, self.high, True, self.whole))
 
-    def _guess(self, value: Value) -> float:
+    def _guess(self, value: Value, tolerance: float) -> float:
         """About how far past the target, in logarithms; NaN where there is no guess for such mechanisms."""
-        found = self.aim.guess(self._mechanism(value))
+        found = self.aim.guess(self._mechanism(value), tolerance)
         return math.nan if found is None else math.log(max(found, LEAST_GUESS)) - math.log(self.aim.limit)
 
     def _at_once(self, guide: Search) -> Calibration | None:
         """A few steps from where the guide ended: to a value that meets the target, and just beyond misses it."""
         scale, slope, seen = guide.scale, guide.slope, None
         place, step = guide.nearest.place, -guide.nearest.excess / slope - SAFELY * self.width
-        for look in range(STEPS_AT_ONCE):
+        for _ in range(STEPS_AT_ONCE):
             value = scale.value(place + step)
             if not abs(step) < FARTHEST_STEP or value in (self.low, self.high):
                 return None
             mechanism, place = self._mechanism(value), scale.place(value)
-            bound = self.aim.bound(mechanism) if look else None
-            end = bound.upper if bound else self.aim.lower(mechanism)
-            if not 0 < end < math.inf:
+            bound = self.aim.bound(mechanism)
+            if not 0 < bound.upper < math.inf:
                 return None
-            excess = math.log(end / self.aim.limit)
+            excess = math.log(bound.upper / self.aim.limit)
             slope = _slope(seen, (place, excess), slope, APART * self.width)
             step, seen = -excess / slope, (place, excess)
             beyond = scale.next(value, 1) if self.whole else scale.value(place + self.width)
             near = 0 <= step < scale.place(beyond) - place
-            if bound and near and self.aim.lower(self._mechanism(beyond)) > self.aim.limit:
+            if near and self.aim.lower(self._mechanism(beyond)) > self.aim.limit:
                 return Calibration(value, mechanism, bound, beyond)
             step -= SAFELY * self.width
         return None

@@ -30,6 +30,7 @@ class WithConfidence:
     delta: float
     confidence: float
     draws: int
+    """How many losses were simulated."""
     epsilon: float
 
     @property

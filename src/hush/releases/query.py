@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from abc import ABC, abstractmethod
 from dataclasses import dataclass, fields, is_dataclass
 from typing import Any
 
@@ -13,14 +14,14 @@ from hush.mechanisms.scheme import Scheme
 from hush.randomness.source import Source
 from hush.releases.answer import Answerable
 from hush.releases.conditions import covered, require_one_sample, require_placed
-from hush.releases.records import records
+from hush.releases.records import Manner, records
 from hush.releases.release import Release
 from hush.releases.sample import Sample
 from hush.releases.tables.table import as_table
 
 
-class Query(Answerable):
-    """A statistic with its noise, as a frozen dataclass: subclasses give `mechanism` and `answer`."""
+class Releasable(ABC):
+    """What is released from data: a query on all records, or on a secret sample of them."""
 
     def release(
         self,
@@ -39,7 +40,17 @@ class Query(Answerable):
         >>> hush.releases.Count(epsilon=1.0).release([1, 2, 3], source=hush.SeededSource(1)).private
         False
         """
-        return records(data).ask(self, column=column, confidence=confidence, source=source, ledger=ledger)
+        return self._released(data, Manner(column, confidence, source, ledger))
+
+    @abstractmethod
+    def _released(self, data: Any, manner: Manner) -> Release: ...
+
+
+class Query(Answerable, Releasable):
+    """A statistic with its noise, as a frozen dataclass: subclasses give `mechanism` and `answer`."""
+
+    def _released(self, data: Any, manner: Manner) -> Release:
+        return records(data).ask(self, manner)
 
     def on(self, scheme: Scheme) -> OnSample:
         """The same on a secret random sample, which is drawn when it runs.
@@ -72,8 +83,8 @@ def _plain(value: object) -> str:
 
 
 @dataclass(frozen=True)
-class OnSample:
-    """A query on a secret sample of the data, drawn anew each time it runs."""
+class OnSample(Releasable):
+    """A query on a secret sample of the data, which is drawn anew, once, each time it runs."""
 
     query: Query
     scheme: Scheme
@@ -91,18 +102,10 @@ class OnSample:
         """What the answer gives away about all the records."""
         return self.query.mechanism.on(self.scheme)
 
-    def release(
-        self,
-        data: Any,
-        *,
-        column: str | None = None,
-        confidence: float = 0.95,
-        source: Source | None = None,
-        ledger: Account | None = None,
-    ) -> Release:
-        """Draw the sample, secretly, once; then the noisy answer on it, paid for where there is a ledger."""
-        table = as_table(data).of(column)
-        return Sample(table, self.scheme, source=source, ledger=ledger).release(self.query, confidence=confidence)
+    def _released(self, data: Any, manner: Manner) -> Release:
+        table = as_table(data).of(manner.column)
+        sample = Sample(table, self.scheme, source=manner.source, ledger=manner.ledger)
+        return sample.release(self.query, confidence=manner.confidence)
 
     def audit_records(self) -> tuple[list[float], float]:
         """Those of the query."""

@@ -15,19 +15,21 @@ from hush.releases.release import Release
 from hush.releases.tables.table import Table, as_table
 
 
+@dataclass(frozen=True)
+class Manner:
+    """How a query is asked: of which column, how sure its intervals are, the random bits, and the book that pays."""
+
+    column: str | None = None
+    confidence: float = 0.95
+    source: Source | None = None
+    ledger: Account | None = None
+
+
 class Records(ABC):
     """Records that answer a query, and know what the answer gives away about all of them."""
 
     @abstractmethod
-    def ask(
-        self,
-        query: Answerable,
-        *,
-        column: str | None,
-        confidence: float,
-        source: Source | None,
-        ledger: Account | None = None,
-    ) -> Release:
+    def ask(self, query: Answerable, manner: Manner) -> Release:
         """The query's noisy answer, paid for where there is a ledger."""
 
 
@@ -37,17 +39,9 @@ class AllRecords(Records):
 
     table: Table
 
-    def ask(
-        self,
-        query: Answerable,
-        *,
-        column: str | None,
-        confidence: float,
-        source: Source | None,
-        ledger: Account | None = None,
-    ) -> Release:
-        table = self.table.of(column)
-        run = Run(table, source_or_secure(source), checked_confidence(confidence))
+    def ask(self, query: Answerable, manner: Manner) -> Release:
+        table = self.table.of(manner.column)
+        run = Run(table, source_or_secure(manner.source), checked_confidence(manner.confidence))
         mechanism = by_unit(query.mechanism, table)
         query.check(table)
         covered(mechanism)
@@ -59,7 +53,7 @@ class AllRecords(Records):
         private = run.source.private
         charge = charge_of(query.request, mechanism, table, confidence=run.confidence, private=private, unit=query.unit)
         found = paid(
-            ledger,
+            manner.ledger,
             charge,
             answered,
             write=lambda release: write_release(release, query.kept),

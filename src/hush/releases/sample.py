@@ -23,7 +23,7 @@ from hush.releases.conditions import (
     require_placed,
 )
 from hush.releases.kept_release import charge_of
-from hush.releases.records import Records
+from hush.releases.records import Manner, Records
 from hush.releases.release import Release
 from hush.releases.sample_payment import SamplePayment
 from hush.releases.tables.columns import NUMBERS
@@ -115,26 +115,17 @@ class Sample(Records):
                 found.value, mechanism, found.noise_interval, found.total_interval, self._source.private, sample=self
             )
 
-        found = self._payment(query.request, query.mechanism, table, confidence, answered, query)
+        found = self._payment(query, query.mechanism, table, confidence, answered)
         return replace(found, subject=query.subject(table.column))
 
-    def ask(
-        self,
-        query: Answerable,
-        *,
-        column: str | None,
-        confidence: float,
-        source: Source | None,
-        ledger: Account | None = None,
-    ) -> Release:
+    def ask(self, query: Answerable, manner: Manner) -> Release:
         """See Records: `release`, with the sample's own source and ledger."""
-        if source is not None:
-            raise InvalidParameter("release", "no source of its own: the sample has one", source=source)
-        if ledger is not None:
-            raise InvalidParameter(
-                "release", "no ledger of its own: Sample(..., ledger=...) takes it", ledger=type(ledger)
-            )
-        return self.release(query, confidence=confidence, column=column)
+        if manner.source is not None:
+            raise InvalidParameter("release", "no source of its own: the sample has one", source=manner.source)
+        if manner.ledger is not None:
+            rule = "no ledger of its own: Sample(..., ledger=...) takes it"
+            raise InvalidParameter("release", rule, ledger=type(manner.ledger))
+        return self.release(query, confidence=manner.confidence, column=manner.column)
 
     def apply(self, function: Callable[[Any], Any], *, guarantee: Mechanism) -> Release:
         """Run a function of the drawn records whose result has the stated guarantee, for instance hush.PureDP(1.0).
@@ -165,22 +156,18 @@ class Sample(Records):
         return self._payment(f"the function {name}", use, self._table, 0.0, answered)
 
     def _payment(
-        self,
-        asked: object,
-        use: Mechanism,
-        table: Table,
-        confidence: float,
-        answered: Callable[[], Release],
-        query: Answerable | None = None,
+        self, asked: Answerable | str, use: Mechanism, table: Table, confidence: float, answered: Callable[[], Release]
     ) -> Release:
         """The answer, where there is a ledger as the next use of a sample that is paid as a whole."""
         if self._paid is None:
             return answered()
         self._require_here()
+        query = None if isinstance(asked, str) else asked
         with self._paid.lock:
             plan = self._paid.plan(use, len(self._uses))
             mechanism = covered(self._accounted(plan))
-            words = f"{asked} on {self._scheme}" if len(plan) == 1 else f"{len(plan)} uses of one {self._scheme}"
+            request = asked if query is None else query.request
+            words = f"{request} on {self._scheme}" if len(plan) == 1 else f"{len(plan)} uses of one {self._scheme}"
             private, unit = self._source.private, None if query is None else query.unit
             charge = charge_of(words, mechanism, table, confidence=confidence, private=private, unit=unit)
             return self._paid.run(charge, plan, len(self._uses), answered, query)

@@ -33,9 +33,9 @@ class NoNoise(GradientNoise):
         self.flat, self.charged = flat.clone(), max_norm
 
 
-def summed(data: Any, **given: Any) -> NoNoise:
-    noise = NoNoise()
-    gradient = PrivateGradient(nn.Linear(4, 1, bias=False), loss, PLAN, max_norm=1.0, noise=noise)
+def summed(data: Any, model: nn.Module | None = None, **given: Any) -> NoNoise:
+    noise, model = NoNoise(), model or nn.Linear(4, 1, bias=False)
+    gradient = PrivateGradient(model, loss, PLAN, max_norm=1.0, noise=noise)
     for batch in gradient.batches(data, **given):
         gradient(batch)
     return noise
@@ -74,6 +74,28 @@ def test_equal_ids_are_one_user_however_they_are_given(given: Any) -> None:
 
 def test_what_compares_by_its_place_is_no_id() -> None:
     assert RowUsers([object(), object(), 1]).places(3)[0].tolist() == [2]
+
+
+class Remembers(nn.Module):
+    """Rows beyond 50, of which random numbers have none, turn all that come after them."""
+
+    def __init__(self) -> None:
+        super().__init__()
+        self.layer = nn.Linear(4, 1, bias=False)
+        self.register_buffer("seen", torch.ones(1))
+
+    def forward(self, x: torch.Tensor) -> torch.Tensor:
+        if bool((x.abs() > 50).any()):
+            self.seen.fill_(-1.0)
+        return self.layer(x * self.seen)
+
+
+def test_what_a_user_leaves_in_a_model_moves_no_other_user() -> None:
+    rows, ids = torch.rand(20, 4) + 0.5, [place // 2 for place in range(20)]
+    rows[0] = 1000.0
+    without = [None if user == 0 else user for user in ids]
+    every, others = (summed((rows, torch.zeros(20)), Remembers(), unit=unit) for unit in (ids, without))
+    assert float((every.flat - others.flat).norm()) <= 1.001 * every.charged
 
 
 def test_rows_that_fill_a_pass_are_not_counted() -> None:

@@ -23,6 +23,11 @@ _hush() {{
     [ "${{#COMPREPLY[@]}}" -gt 0 ] || COMPREPLY=($(compgen -f -- "$current"))
 }}
 complete -o filenames -F _hush hush"""
+ZSH = """\
+(( $+functions[compdef] )) || {{ autoload -U compinit && compinit; }}
+autoload -U +X bashcompinit && bashcompinit
+{script}"""
+"""Its own completion is there only once somebody has asked for it."""
 
 
 def add(parser: ArgumentParser) -> None:
@@ -43,7 +48,7 @@ def run(arguments: Namespace) -> str:
         return "\n".join(lines)
     cases = "\n".join(f'        {name}) words="{" ".join(words)}" ;;' for name, words in known.items())
     script = BASH.format(commands=" ".join(known), cases=cases)
-    return script if arguments.shell == "bash" else f"autoload -U +X bashcompinit && bashcompinit\n{script}"
+    return script if arguments.shell == "bash" else ZSH.format(script=script)
 
 
 def vocabulary() -> dict[str, list[str]]:

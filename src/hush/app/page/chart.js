@@ -1,7 +1,7 @@
 // Charts: the numbers come from the server, Vega draws them in the colours of the page. One drawing for the screen, and
 // one, always light and with title and legend inside, for a file.
 
-import { button, download, el, plain, table } from "./dom.js";
+import { above, below, button, download, el, plain, table } from "./dom.js";
 
 const LIGHT = {
   ink: "#1c2126", soft: "#4d565e", grid: "#e3e6e8", paper: "#ffffff", under: "#b8b8b8",
@@ -17,6 +17,7 @@ const ROUNDS = ["solid", "mixed"];
 const DASHES = { solid: [1, 0], mixed: [9, 3, 2, 3], heavy: [1, 0], dashed: [7, 4], dotted: [2, 3] };
 const LABEL = "datum.value >= 0.001 && datum.value < 10000 ? format(datum.value, '~r') : replace(format(datum.value, '~e'), '+', '')";
 const NARROW = 480;
+const MARKED = 20; // points of a line: with more of them it needs no marks where it was measured
 
 const scheme = matchMedia("(prefers-color-scheme: dark)");
 const colours = () => (scheme.matches ? DARK : LIGHT);
@@ -96,8 +97,9 @@ function specification(chart, palette, width, height, inside = false) {
     });
   }
   layer.push(...lineLayers(chart, lined, { x, y, ...styles }));
-  if (chart.lines.some((line) => line.stroke === "dots") || lined.length <= 40) {
-    const shown = lined.length <= 40 ? chart.points : chart.points.filter((point) => dots.has(point.label));
+  const few = lined.length <= MARKED * chart.lines.length;
+  if (dots.size || few) {
+    const shown = few ? chart.points : chart.points.filter((point) => dots.has(point.label));
     layer.push({ data: { values: shown }, mark: { type: "point", filled: true, size: 46, opacity: 1 }, encoding: { x, y, color: styles.color } });
   }
   return { width, height, autosize: { type: "fit", contains: "padding" }, layer, config: configuration(palette) };
@@ -177,8 +179,9 @@ function legend(chart) {
 
 function numbers(chart) {
   const step = Math.max(1, Math.ceil(chart.points.length / 240));
+  const proven = new Set(chart.lines.filter((line) => line.stroke === "dots").map((line) => line.label)); // from below
   const rows = chart.points.filter((_, place) => place % step === 0)
-    .map((point) => [point.label, plain(point.x, 5), plain(point.y, 6), point.other === undefined ? "" : plain(point.other, 6)]);
+    .map((point) => [point.label, plain(point.x, 5), (proven.has(point.label) ? below : above)(point.y, 6), point.other === undefined ? "" : below(point.other, 6)]);
   const details = el("details", { class: "numbers" }, el("summary", { text: "The numbers of this picture" }));
   details.addEventListener("toggle", () => {
     if (details.open && details.children.length === 1) details.append(table(["line", chart.x.title, chart.y.title, "other end"], rows, `Numbers: ${chart.title}`));

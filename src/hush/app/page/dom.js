@@ -80,6 +80,19 @@ export function copier(label, text) {
   return made;
 }
 
+// A few digits of a bound: never below it, or never above it.
+export const above = (value, digits) => safe(value, digits, 1);
+export const below = (value, digits) => safe(value, digits, -1);
+
+function safe(value, digits, side) {
+  const number = Number(value);
+  if (!Number.isFinite(number) || number === 0) return String(value);
+  const near = Number(number.toPrecision(digits));
+  if ((near - number) * side >= 0) return plain(near, digits);
+  const last = 10 ** (Math.floor(Math.log10(Math.abs(number))) - digits + 1);
+  return plain(near + side * last, digits);
+}
+
 export const plain = (value, digits = 6) => {
   const number = Number(value);
   if (!Number.isFinite(number)) return String(value);

@@ -98,7 +98,7 @@ function dropPart(done) {
 function tellAudit(place) {
   if (!audit.found) return;
   const { found } = audit;
-  const verdict = found.audit ? `${found.audit.verdict}: ${found.audit.quantity} is at least ${plain(found.audit.lower_bound, 5)} with confidence ${found.audit.confidence}.` : found.reason;
+  const verdict = found.audit ? `${found.audit.verdict}: ${found.audit.quantity} is at least ${found.audit.shown} with confidence ${found.audit.confidence}.` : found.reason;
   place.replaceChildren(
     el("p", { class: found.audit && !found.audit.survives ? "problem" : "notice", text: `${audit.file}: ${verdict}` }),
     el("pre", { class: "code", tabindex: "0", text: [found.verdict, found.text].filter(Boolean).join("\n\n") }),
@@ -166,7 +166,7 @@ function schemesPart() {
     else if (failed) place.replaceChildren(problem(failed));
   });
   return section("The same training, drawn in every way",
-    `${training ? `${run.name}.` : "No run here is a training: an example."} The common mistake is to shuffle the data and to report the ε of Poisson sampling. The two wide lines show how far apart they are.`, mistake, place);
+    `${training ? `This is for ${run.name}.` : "No run here is a training: this is an example."} The common mistake is to shuffle the data and to report the ε of Poisson sampling. The two wide lines show how far apart they are.`, mistake, place);
 }
 
 // -- Rényi and routes --------------------------------------------------------------------------------------------

@@ -35,7 +35,8 @@ BOOK_PATIENCE = 10.0
 LOOK = 0.2
 """Seconds between looks whether somebody still waits for the answer."""
 ENDINGS = (".csv", ".npz", ".parquet")
-LONGEST_PLACE = 64
+LONGEST_PLACE, LAST_TURN = 64, 1 << 53
+"""Letters of the name of a tab or a place, and the most questions of a place: as far as a browser counts exactly."""
 USUAL = WorkLimits()
 
 
@@ -147,8 +148,7 @@ class Site:
             path = Path(folder) / f"scores{ending}"
             await asyncio.to_thread(path.write_bytes, content)
             given = {"file": str(path), "expression": query.get("expression", ""), "delta": delta}
-            turn = query.get("turn", "0")
-            spot = _spot(query.get("tab"), "scores", int(turn) if turn.isascii() and turn.isdigit() else 0)
+            spot = _spot(query.get("tab"), "scores", _turn(query.get("turn", "0")))
             return _json(await _awaited(request, self.pool.ask(spot, "scores", given)))
 
 
@@ -186,7 +186,14 @@ def _spot(tab: object, slot: object, turn: object) -> Spot:
     for name in (tab, slot):
         if not isinstance(name, str) or not 0 < len(name) <= LONGEST_PLACE:
             raise HTTPException(400, "A question says from which tab and for which place it is.")
-    return Spot(str(tab), str(slot), turn if isinstance(turn, int) else 0)
+    if type(turn) is not int or not 0 <= turn <= LAST_TURN:
+        raise HTTPException(400, "A question says the how-manieth of its place it is: a whole number.")
+    return Spot(str(tab), str(slot), turn)
+
+
+def _turn(text: str) -> int | None:
+    """The number that an address says, if it is short: Python reads no number of thousands of digits."""
+    return int(text) if text.isascii() and text.isdigit() and len(text) <= len(str(LAST_TURN)) else None
 
 
 async def _awaited(request: Request, asking: Awaitable[bytes]) -> bytes:

@@ -171,9 +171,9 @@ class FiniteSum:
             low, high = max(low, a), min(high, b)
         return agreed_epsilon(low, high)
 
-    def guess(self, log_delta: float) -> float | None:
+    def guess(self, log_delta: float, tolerance: float) -> float | None:
         """About epsilon at this delta, with no bound; infinity where it takes too much work, None for other losses."""
-        return attempt(lambda: LevelsRoute(self.laws).guess(log_delta), math.inf)
+        return attempt(lambda: LevelsRoute(self.laws).guess(log_delta, tolerance), math.inf)
 
     def _asked_in_turn(
         self,

@@ -155,10 +155,10 @@ class Product(Pair):
     def surely_below(self, epsilon: float, log_delta: float) -> bool:
         return self.analytic and self._log_finite == 0 and self._finite.surely_below(epsilon, log_delta)
 
-    def guess(self, log_delta: float, floor: float = 0.0) -> float | None:
+    def guess(self, log_delta: float, tolerance: float) -> float | None:
         if not self.parts or not self.analytic or self._log_finite < 0:
             return None
-        return floor if self.largest_loss <= floor else self._finite.guess(log_delta)
+        return 0.0 if self.largest_loss <= 0 else self._finite.guess(log_delta, tolerance)
 
     def _epsilon_beside_infinite(self, log_delta: float, tolerance: float, floor: float) -> Interval:
         """What is infinite is paid from delta first; the finite part has the rest, which rounding may blur."""

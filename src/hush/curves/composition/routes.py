@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+from abc import ABC, abstractmethod
 from collections.abc import Callable, Iterable
 from dataclasses import dataclass
 from functools import cached_property
@@ -143,44 +144,48 @@ class LevelsRoute:
     last_resort: ClassVar[bool] = False
 
     @cached_property
-    def _mixtures(self) -> Mixtures:
-        """The components of all parts that are a pair of normal mixtures with a rising loss."""
-        return [(*law.rising, n) for law, n in self.laws if law.rising]
-
-    @cached_property
-    def _beside(self) -> Bystanders:
-        """The other parts, whose moments must be known at any order."""
-        return Bystanders(tuple((law, n) for law, n in self.laws if not law.rising))
+    def _sorted(self) -> tuple[Mixtures, Bystanders]:
+        """The components of all parts that are a pair of normal mixtures with a rising loss; and the other parts, whose
+        moments must be known at any order."""
+        found = [(law, n, law.rising) for law, n in self.laws]
+        mixtures = [(*rising, n) for _, n, rising in found if rising]
+        return mixtures, Bystanders(tuple((law, n) for law, n, rising in found if not rising))
 
     @property
     def serves(self) -> bool:
         """Whether this engine can be asked."""
-        sizes = [len(above + below) for above, below, _ in self._mixtures]
-        known = all(law.any_order and len(law.losses) <= MANY_ATOMS for law, _ in self._beside.laws)
+        mixtures, beside = self._sorted
+        sizes = [len(above + below) for above, below, _ in mixtures]
+        known = all(law.any_order and len(law.losses) <= MANY_ATOMS for law, _ in beside.laws)
         return known and 0 < sum(sizes) <= MOST_COMPONENTS and max(sizes) <= MOST_OF_ONE
 
     @property
     def rare(self) -> bool:
         """Whether fewer than one loss is expected from another component than the heaviest of its mixture."""
-        others = [n * (1 - max(w for _, w in max(above, below, key=len))) for above, below, n in self._mixtures]
+        others = [n * (1 - max(w for _, w in max(above, below, key=len))) for above, below, n in self._sorted[0]]
         return sum(others) < 1
 
-    def guess(self, log_delta: float) -> float | None:
+    def guess(self, log_delta: float, tolerance: float) -> float | None:
         """About epsilon at this delta, with no bound; None where this engine cannot be asked."""
-        return level_bounds.epsilon_guess(self._mixtures, log_delta, self._beside) if self.serves else None
+        if not self.serves:
+            return None
+        mixtures, beside = self._sorted
+        return level_bounds.epsilon_guess(mixtures, log_delta, tolerance, beside)
 
     def surely_below(self, epsilon: float, log_delta: float) -> bool:
         """Whether one set of coarse levels shows that delta(epsilon) is at most this."""
         if epsilon < 0:
             raise Exhausted
         with part(LEVELS_WORK):
-            return level_bounds.surely_below(self._mixtures, epsilon, log_delta, self._beside)
+            mixtures, beside = self._sorted
+            return level_bounds.surely_below(mixtures, epsilon, log_delta, beside)
 
     def log_delta(self, epsilon: float, tolerance: float) -> Interval:
         if not self.serves or epsilon < 0:
             raise Exhausted
         with part(LEVELS_WORK):
-            return level_bounds.log_delta_bounds(self._mixtures, epsilon, tolerance, self._beside)
+            mixtures, beside = self._sorted
+            return level_bounds.log_delta_bounds(mixtures, epsilon, tolerance, beside)
 
     def epsilon(
         self,
@@ -192,14 +197,27 @@ class LevelsRoute:
         if not self.serves:
             raise Exhausted
         with part(LEVELS_WORK):
-            return level_bounds.epsilon_bounds(self._mixtures, log_delta, tolerance, floor, known, self._beside)
+            mixtures, beside = self._sorted
+            return level_bounds.epsilon_bounds(mixtures, log_delta, tolerance, floor, known, beside)
 
 
 @dataclass(frozen=True)
-class LatticeRoute:
-    """A route that puts the losses of its parts on a lattice."""
+class LatticeRoute(ABC):
+    """A route that puts the losses of its parts on a lattice, where nothing that is known of the answer saves work."""
 
     parts: Parts
+
+    def epsilon(
+        self,
+        log_delta: float,
+        tolerance: float,
+        floor: float = 0.0,  # noqa: ARG002
+        known: Interval = (0.0, math.inf),  # noqa: ARG002
+    ) -> Interval:
+        return self._epsilon(log_delta, tolerance)
+
+    @abstractmethod
+    def _epsilon(self, log_delta: float, tolerance: float) -> Interval: ...
 
     @cached_property
     def _sources(self) -> list[LossSource]:
@@ -221,13 +239,7 @@ class GridRoute(LatticeRoute):
         brackets = (grid.bracket(self._sources, size, tilt, guess - DEEP_WINDOW) for size in self.sizes)
         return _narrowed((found.log_delta(epsilon) for found in brackets), tolerance)
 
-    def epsilon(
-        self,
-        log_delta: float,
-        tolerance: float,
-        floor: float = 0.0,  # noqa: ARG002
-        known: Interval = (0.0, math.inf),  # noqa: ARG002
-    ) -> Interval:
+    def _epsilon(self, log_delta: float, tolerance: float) -> Interval:
         orders, best = best_orders(self.laws, log_delta=log_delta)
         tilt = float(orders.c[best])
         limit = max(float(orders.objective(None, log_delta)[best]), LEAST_GUESS)
@@ -264,13 +276,7 @@ class DirectRoute(LatticeRoute):
         brackets = (direct.direct_bracket(self._sources, size, DEEPEST, epsilon) for size in self.sizes)
         return _narrowed((found.log_delta(epsilon) for found in brackets), tolerance)
 
-    def epsilon(
-        self,
-        log_delta: float,
-        tolerance: float,
-        floor: float = 0.0,  # noqa: ARG002
-        known: Interval = (0.0, math.inf),  # noqa: ARG002
-    ) -> Interval:
+    def _epsilon(self, log_delta: float, tolerance: float) -> Interval:
         low, high = 0.0, math.inf
         for size in self.sizes:
             for _ in range(8):

@@ -140,7 +140,7 @@ class NormalPair(Pair):
         }
         return np.array([(even[2 * (int(j) // 2)] + even[2 * ((int(j) + 1) // 2)]) / 2 for j in orders])
 
-    def guess(self, log_delta: float, floor: float = 0.0) -> float:  # noqa: ARG002
+    def guess(self, log_delta: float, tolerance: float) -> float:  # noqa: ARG002
         return self.epsilon(log_delta)[1]
 
     def log_delta(self, epsilon: float, tolerance: float = 1e-9) -> Interval:

@@ -193,8 +193,8 @@ class Pair(ABC):
         """Whether delta(epsilon) is certainly at most e^log_delta, where that can be seen with little work."""
         return False
 
-    def guess(self, log_delta: float, floor: float = 0.0) -> float | None:  # noqa: ARG002
-        """About epsilon at this delta, with no bound; where it is below the floor, the floor will do.
+    def guess(self, log_delta: float, tolerance: float) -> float | None:  # noqa: ARG002
+        """About epsilon at this delta, with no bound: about as near as the tolerance, where that can be had at once.
 
         None where there is no guess that is cheaper than the answer; infinity where it takes too much work here.
         """

@@ -176,11 +176,7 @@ def fit(
             optimizer.step()
             followers.after(model)
             if run.after(gradient.steps) and on_step is not None:
-                shown = Progress(
-                    gradient.steps, plan.steps, plan.epsilon, plan.delta, *evaluation.of(model), str(gradient.way)
-                )
-                for show in [on_step] if callable(on_step) else on_step:
-                    show(shown)
+                _show(on_step, gradient, evaluation)
         run.finished(gradient.steps)
         if ranks is not None:
             ranks.told("done")  # none leaves before the model is saved
@@ -189,6 +185,14 @@ def fit(
         raise
     average = None if followers.average is None else followers.average.module
     return Trained(model, plan, gradient.steps, private, average, "record" if unit is None else "user")
+
+
+def _show(on_step: OnStep | Sequence[OnStep], gradient: PrivateGradient, evaluation: Evaluation) -> None:
+    """Tell where training is: by the plan and by public rows alone."""
+    plan, found = gradient.plan, evaluation.of(gradient.model)
+    shown = Progress(gradient.steps, plan.steps, plan.epsilon, plan.delta, *found, str(gradient.way))
+    for show in [on_step] if callable(on_step) else on_step:
+        show(shown)
 
 
 def _checked_interval(save_every: int | None, save_to: FilePath | None, plan: TrainPlan) -> int | None:

@@ -204,7 +204,7 @@ class PrivateGradient:
         noise_multiplier = self.plan.noise_at(step)
         norm = self.norms.at(step, noise_multiplier)
         scale = noise_multiplier, norm.sensitivity
-        flat, named = checked.room(self.norms.more)  # new, so that the model holds no part of it
+        flat, named = checked.room(self.norms.more)  # the model holds no part of it
         failed = False
         try:
             self.noise.begin(flat, *scale)

@@ -35,10 +35,16 @@ class Restored:
 
     def __init__(self, model: nn.Module, loss: object) -> None:
         self.roots = {"model": model, "loss": loss}
+        self.copies: dict[int, Tensor] = {}  # of the last time: fresh memory takes longer than what is written to it
 
     def __enter__(self) -> Restored:
         found = {id(value): value for _, value in walk(self.roots) if type(value) not in PLAIN}
+        last, self.copies = self.copies, {}
+        for key, value in found.items():
+            if isinstance(value, Tensor) and not (value.is_inference() or value.is_meta):  # those cannot change
+                self.copies[key] = _copied(value, last.get(key))
         self.undo = [undo for value in found.values() for undo in _undone(value)]
+        self.undo += [_of_tensor(found[key], copy) for key, copy in self.copies.items()]
         self.alive = found  # so that nothing that is put back was let go
         self.used = False
         return self
@@ -178,12 +184,23 @@ def _put_members(now: set[Any], before: set[Any]) -> bool:
     return True
 
 
-def _of_tensor(value: Tensor) -> Undo:
+def _copied(value: Tensor, room: Tensor | None) -> Tensor:
+    """A copy, in the memory of an earlier one if that has the same form."""
+    own = value.detach()
+    if room is None or type(value) not in (Tensor, nn.Parameter) or _form(room) != _form(own):
+        return own.clone()
+    return room.copy_(own)
+
+
+def _form(value: Tensor) -> tuple[object, ...]:
+    strides = value.stride() if value.layout == torch.strided else None
+    return value.layout, value.shape, strides, value.dtype, value.device, value.is_conj(), value.is_neg()
+
+
+def _of_tensor(value: Tensor, copy: Tensor) -> Undo:
     """Its numbers, in the same place of memory: others may share it; and which gradient it has."""
     gradient = value.grad if value.is_leaf else None
-    if value.is_inference() or value.is_meta:  # they cannot change
-        return lambda: False
-    place, copy = value.data, value.detach().clone()
+    place = value.data
 
     def undo() -> bool:
         turned = value.is_leaf and value.grad is not gradient
@@ -264,7 +281,6 @@ def _comparable(state: Any) -> Any:
 
 
 KEEPERS: tuple[tuple[Any, Callable[[Any], Undo]], ...] = (
-    (Tensor, _of_tensor),
     (np.ndarray, _of_array),
     (dict, lambda value: functools.partial(_put_mapping, value, value.copy())),
     ((list, deque), lambda value: functools.partial(_put_entries, value, value.copy())),

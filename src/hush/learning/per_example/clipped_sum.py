@@ -23,7 +23,7 @@ from hush.learning.per_example.probe import ROWS, probe_of
 from hush.learning.per_example.units import Keys, grouped, joint, trainable
 from hush.learning.per_example.watch import INFERENCE, LOW_PRECISION, Pass
 from hush.learning.per_example.ways import Way, exact_way
-from hush.learning.torch_private import tree_map
+from hush.learning.torch_private import tree_map, unshared
 
 CACHE = 10 * 2**20
 """Bytes that a micro-batch should fill: what a core's share of the cache holds."""
@@ -77,6 +77,7 @@ class CheckedModel:
         self.sizes = [p.numel() for p in self.parameters.values()]
         first = next(iter(self.parameters.values()))
         self.device, self.kind = first.device, first.dtype
+        self.memory = torch.empty(0, dtype=self.kind, device=self.device)
         # rows of a micro-batch, at most: of a large model more, as all parameters are gone through after each
         room = max(CACHE, OF_PARAMETERS * self.kind.itemsize * sum(self.sizes))
         self.most = min(max(FEWEST, room // max(self.way.row_bytes, 1)), LARGEST)
@@ -141,9 +142,13 @@ class CheckedModel:
     def room(self, more: int = 0) -> tuple[Tensor, dict[str, Tensor]]:
         """Room for one gradient: zeros for all parameters in a row, and the pieces that belong to each of them.
 
+        It is that of the gradient before, if nobody has that any more: fresh memory takes longer than what fills it.
         more: further zeros at the end of the row.
         """
-        flat = torch.zeros(sum(self.sizes) + more, dtype=self.kind, device=self.device)
+        size = sum(self.sizes) + more
+        if self.memory.numel() != size or not unshared(self.memory):
+            self.memory = torch.empty(size, dtype=self.kind, device=self.device)
+        flat = self.memory.view(-1).zero_()
         pieces = zip(self.parameters.items(), flat[: sum(self.sizes)].split(self.sizes), strict=True)
         return flat, {name: piece.view_as(p) for (name, p), piece in pieces}
 

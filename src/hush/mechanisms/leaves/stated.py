@@ -17,7 +17,7 @@ from hush.mechanisms.leaves.stated_points import Points, Promised
 from hush.mechanisms.mechanism import Mechanism
 from hush.mechanisms.stated_epsilon import EpsilonField
 
-AS_STATED = "the stated guarantee holds"
+AS_STATED, STATED = "the stated guarantee holds", "a stated guarantee"
 
 EPSILON = EpsilonField(0, 500)
 
@@ -34,6 +34,8 @@ class PureDP(Promised):
     relation: Relation = Relation.ADD_REMOVE
     reason: str = field(default=AS_STATED, compare=False, repr=False, kw_only=True)
     """Why it holds, in words, for `explain`; it is not kept in JSON."""
+    named: str = field(default=STATED, compare=False, repr=False, kw_only=True)
+    """What it is a guarantee of, in words; it is not kept in JSON."""
     word: ClassVar[str] = "pure"
     theorem = (
         "dominated by randomized response: Kairouz, Oh, Viswanath 2015, Thm 2.1; groups by its trade-off curve: "
@@ -49,7 +51,7 @@ class PureDP(Promised):
         return 0.0
 
     def __str__(self) -> str:
-        return f"a stated guarantee of {self.epsilon:g}-DP"
+        return f"{self.named} of {self.epsilon:g}-DP"
 
 
 @dataclass(frozen=True)

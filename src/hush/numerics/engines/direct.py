@@ -29,7 +29,7 @@ NARROWEST = 1e-12
 
 
 @dataclass(frozen=True, eq=False)
-class Convolved:
+class ConvolvedLaw:
     """The law of a sum of few losses by direct convolution: only positive numbers are added, so no digits are lost."""
 
     losses: Array
@@ -57,11 +57,11 @@ class Convolved:
         return min(math.log(value), 0.0) if value > LEAST else -math.inf if side < 0 else LOG_LEAST
 
 
-def convolve(laws: Sequence[tuple[LatticeLaw, int]], step: float, points: int) -> Convolved:
+def convolve(laws: Sequence[tuple[LatticeLaw, int]], step: float, points: int) -> ConvolvedLaw:
     """Sum the lattice laws without a transform, on so many points at the most."""
     total = all_added(laws, lambda a, b: _at_most(a.added(b), step, points))
     ends = [len(law.mass) for law, _ in laws if law.at_infinity > 0]
-    return Convolved(
+    return ConvolvedLaw(
         total.first + step * np.arange(len(total.mass)),
         total.mass,
         total.at_infinity,
@@ -83,7 +83,7 @@ def _at_most(law: LatticeLaw, step: float, points: int) -> LatticeLaw:
 
 def direct_bracket(
     sources: Sequence[LossSource], size: int, log_cut: float, ceiling: float = math.inf
-) -> Bracket[Convolved]:
+) -> Bracket[ConvolvedLaw]:
     """Both laws of a sum of few losses, whatever their tails: there is no tilt to choose.
 
     For epsilon up to the ceiling, losses that make the sum exceed it whatever the others are need no places of

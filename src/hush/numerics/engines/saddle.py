@@ -39,11 +39,13 @@ MOMENT_ACCURACY = 40.0
 
 @dataclass(frozen=True, eq=False)
 class Orders:
-    """K(c) = log E_P e^{cL} of the whole sum, mean and typical size of the tilted loss, at increasing orders c."""
+    """What the moments of the whole sum are at increasing orders c."""
 
     c: Array
     value: Array
+    """K(c) = log E_P e^{cL}."""
     mean: Array
+    """Of the loss tilted by e^{cL}; its typical distance from the mean is the spread."""
     spread: Array
 
     @classmethod

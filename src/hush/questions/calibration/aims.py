@@ -42,7 +42,7 @@ class Aim(ABC):
     def positions(self, mechanism: Mechanism, tolerance: float) -> Interval:
         """Where it is at the least and at the most."""
 
-    def guess(self, mechanism: Mechanism) -> float | None:  # noqa: ARG002
+    def guess(self, mechanism: Mechanism, tolerance: float) -> float | None:  # noqa: ARG002
         """About the quantity itself; None where there is no guess that is cheaper than the answer."""
         return None
 
@@ -79,8 +79,8 @@ class DeltaAim(Aim):
         found = mechanism.log_delta(epsilon=self.limit, tolerance=max(self.tolerance, tolerance))
         return self._shift(found.lower), self._shift(found.upper)
 
-    def guess(self, mechanism: Mechanism) -> float | None:
-        return mechanism.guess(delta=self.delta)
+    def guess(self, mechanism: Mechanism, tolerance: float) -> float | None:
+        return mechanism.guess(delta=self.delta, tolerance=tolerance)
 
     def lower(self, mechanism: Mechanism) -> float:
         return mechanism.lower_epsilon(delta=self.delta, tolerance=self.tolerance)

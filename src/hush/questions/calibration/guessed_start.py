@@ -8,7 +8,7 @@ from dataclasses import replace
 from itertools import pairwise
 
 from hush.errors import HushError
-from hush.questions.search import Point, Scale, Search, Value
+from hush.questions.search import COARSEST, Point, Scale, Search, Value
 
 SHARES = (0.25, 0.75), (0.02, 0.75), (0.25, 0.98), (0.02, 0.98)
 """Shares of the range between which the target is sought, in turn. The very ends may be values that nothing takes."""
@@ -18,24 +18,25 @@ CLEARLY = math.log(4)
 """Guesses that differ less than this, in logarithms, do not tell in which direction the cost rises."""
 FARTHEST = 6.0
 """A guess that is farther from the target, in logarithms, only tells on which side it is: there it is no line."""
-WIDTH, MOST_LOOKS = 3e-4, 20
-"""A search on guesses ends so near to the target: a line from there is about as near as they are, which is 1e-5."""
+WIDTH, MOST_LOOKS = 1e-5, 20
+"""A search on guesses ends so near to the target: a line from there is about as near as they are, mostly 1e-7."""
 
 
-def searched_by_guesses(guess: Callable[[Value], float], plain: Scale) -> Search | None:
+def searched_by_guesses(guess: Callable[[Value, float], float], plain: Scale) -> Search | None:
     """The search for a guess of 0, in the direction that the guesses show; None where they do not cross 0 clearly.
 
-    A guess that takes too much work is infinite, and NaN where there is none at all.
+    A guess at a value is about as near as the tolerance beside it asks. One that takes too much work is infinite, and
+    NaN where there is none at all.
 
-    >>> found = searched_by_guesses(lambda noise: math.log(4 / noise), Scale(0.1, 100.0, rising=True))
+    >>> found = searched_by_guesses(lambda noise, _: math.log(4 / noise), Scale(0.1, 100.0, rising=True))
     >>> found.scale.rising, round(found.safe.value, 3)
     (False, 4.0)
     """
     start, stop = plain.ends
     seen: dict[float, tuple[Value, float]] = {}
 
-    def clipped(value: Value) -> float:
-        found = guess(value)
+    def clipped(value: Value, tolerance: float = COARSEST) -> float:
+        found = guess(value, tolerance)
         return min(max(found, -FARTHEST), FARTHEST) if math.isfinite(found) else found
 
     def at(share: float) -> float:
@@ -71,11 +72,11 @@ def _drawn_together(at: Callable[[float], float], near: float, far: float) -> No
         near, far = (middle, far) if (at(middle) < 0) == (first < 0) else (near, middle)
 
 
-def _between(guess: Callable[[Value], float], inner: Scale, whole: Scale, ends: list[Point]) -> Search | None:
+def _between(guess: Callable[[Value, float], float], inner: Scale, whole: Scale, ends: list[Point]) -> Search | None:
     """The same between two values whose guesses lie on either side of 0, the cheaper one first."""
     cheap, dear = ends
     slope = (dear.excess - cheap.excess) / (dear.place - cheap.place)
-    search = Search(lambda value, _: guess(value), inner, WIDTH, slope, seen=ends)
+    search = Search(guess, inner, WIDTH, slope, seen=ends)
     place = cheap.place - cheap.excess / slope
     while search.looks < MOST_LOOKS and math.isfinite(place):
         search.look(place)

@@ -10,6 +10,7 @@ from typing import Any
 from hush.checks import ends, listed, number
 from hush.curves.relation import Relation
 from hush.errors import InvalidParameter, NotCovered
+from hush.markup import Shown
 from hush.mechanisms.leaves.gaussian import Gaussian
 from hush.mechanisms.leaves.laplace import Laplace
 from hush.mechanisms.mechanism import Mechanism
@@ -45,7 +46,7 @@ class DesignRow:
 
 
 @dataclass(frozen=True)
-class DesignPlan:
+class DesignPlan(Shown):
     """Designs side by side; its text is a table."""
 
     epsilon: float

@@ -4,8 +4,9 @@ from __future__ import annotations
 
 import math
 import textwrap
+from abc import ABC, abstractmethod
 from dataclasses import asdict, dataclass
-from typing import Any
+from typing import Any, Protocol
 
 from hush.curves.relation import Relation
 from hush.curves.renyi.convert import amplify
@@ -44,8 +45,29 @@ class PlanRow:
         return self.error**2
 
 
+class BestRate(Protocol):
+    """A row of a plan: what is expected at one rate; rate 1 is no sampling."""
+
+    @property
+    def rate(self) -> float: ...
+
+
+class SamplingPlan(Shown, ABC):
+    """What says whether to sample: rows side by side, of which one is the best."""
+
+    @property
+    @abstractmethod
+    def best(self) -> BestRate:
+        """The row that one would choose: no sample unless one is clearly better."""
+
+    @property
+    def sample(self) -> bool:
+        """Whether a sample gives a clearly smaller error."""
+        return self.best.rate < 1
+
+
 @dataclass(frozen=True, kw_only=True)
-class Plan(Setting, Shown):
+class Plan(Setting, SamplingPlan):
     """Expected errors of a release with and without a sample; its text is a table and an answer."""
 
     statistic: str
@@ -73,11 +95,6 @@ class Plan(Setting, Shown):
     def best(self) -> PlanRow:
         """The row that one would choose: no sample unless one is clearly better."""
         return _chosen(self.rows)
-
-    @property
-    def sample(self) -> bool:
-        """Whether a sample gives a clearly smaller error."""
-        return self.best.rate < 1
 
     @property
     def answer(self) -> str:

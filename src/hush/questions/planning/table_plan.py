@@ -15,7 +15,7 @@ from hush.mechanisms.mechanism import Mechanism
 from hush.mechanisms.scheme import Scheme
 from hush.mechanisms.schemes.poisson import Poisson
 from hush.questions.charts.drawing import Axis, Chart, ChartLine
-from hush.questions.planning.result import GAIN, WIDTH
+from hush.questions.planning.result import GAIN, WIDTH, SamplingPlan
 from hush.questions.text_table import aligned
 
 WHO = "plan.table"
@@ -68,7 +68,7 @@ class TablePlanRow:
 
 
 @dataclass(frozen=True)
-class TablePlan:
+class TablePlan(SamplingPlan):
     """Expected errors of a grouped query at one target, with and without a sample; its text is a table."""
 
     epsilon: float
@@ -87,11 +87,6 @@ class TablePlan:
         """The row that one would choose: no sample unless one is clearly better for the whole table."""
         least = min(self.rows, key=self.whole)
         return least if self.whole(least) < 1 - GAIN else self.rows[0]
-
-    @property
-    def sample(self) -> bool:
-        """Whether a sample gives a clearly smaller error."""
-        return self.best.rate < 1
 
     @property
     def answer(self) -> str:

@@ -137,10 +137,12 @@ class GroupTable:
     @property
     def note(self) -> str:
         """What the intervals promise."""
-        if all(column.low is None for column in self.columns):
+        without = [column.name for column in self.columns if column.low is None]
+        if len(without) == len(self.columns):
             return "no interval is known"
         how = "all intervals together" if self.together else "each interval"
-        return f"{how}: {100 * self.confidence:g}% confidence"
+        none = f"; none is known for {', '.join(without)}" if without else ""
+        return f"{how}: {100 * self.confidence:g}% confidence{none}"
 
     def _repr_html_(self) -> str:
         return table_html(self.shown(), below=self.note)

@@ -6,11 +6,9 @@ import math
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from functools import cached_property
-from hashlib import sha256
 from itertools import product
 from typing import Any
 
-from hush.account import Account
 from hush.checks import number, positive
 from hush.curves.relation import Relation
 from hush.errors import InvalidParameter, NotCovered
@@ -18,11 +16,12 @@ from hush.mechanisms.mechanism import Mechanism
 from hush.mechanisms.scheme import Scheme
 from hush.randomness.source import Source
 from hush.releases.answer import Answer, Run
-from hush.releases.conditions import checked_confidence, rate_of
-from hush.releases.group_by.asked import LOW, Asked, Place, checked_missing, missing_notes
+from hush.releases.conditions import rate_of
+from hush.releases.group_by import table_words
+from hush.releases.group_by.asked import LOW, Asked, Place, checked_missing
 from hush.releases.group_by.budget_shares import NoisePlan, Planning, TableBudget
 from hush.releases.group_by.contributions import ONE_RECORD, AtMost
-from hush.releases.group_by.group_table import GroupRelease, GroupTable
+from hush.releases.group_by.group_table import GroupTable
 from hush.releases.group_by.grouped_sample import GroupByOnSample
 from hush.releases.group_by.key_selection import shown_keys
 from hush.releases.group_by.noisy_parts.count_parts import DistinctPart, RowsPart, UsersPart
@@ -47,23 +46,22 @@ from hush.releases.group_by.query_checks import (
     row_wise,
     value_of,
 )
+from hush.releases.group_by.table_release import TableQuery
 from hush.releases.query import Query
-from hush.releases.records import Records, records
+from hush.releases.records import Manner, records
 from hush.releases.release import Release
 from hush.releases.row_wise.row_constants import ANY, TRUTH
 from hush.releases.row_wise.row_expressions import ColumnOf, Expression, replaced_columns
-from hush.releases.tables.table import Table, as_table
+from hush.releases.tables.table import Table
 from hush.releases.tables.tally import Key, Limits, Tally
 
 MOST_GROUPS = 1 << 24
-DIGEST = 32
-"""Hexadecimal digits of a digest that tells two requests apart: nobody finds two that share 128 bits by chance."""
 SECRET_WORDS = 4
 """Words of the secret that decides which records of a user are kept."""
 
 
 @dataclass(frozen=True, kw_only=True, eq=False)
-class GroupBy(Query):
+class GroupBy(TableQuery, Query):  # pyright: ignore[reportIncompatibleMethodOverride]
     """Statistics of every group, with one budget for all of them.
 
     `keys` gives for each key column its values, in their order (all combinations are groups, empty ones too), or is
@@ -221,14 +219,7 @@ class GroupBy(Query):
 
     @property
     def request(self) -> str:
-        """The query in words, and a digest of all that its table depends on: keys, bounds, conditions, shares."""
-        names = self.key_names
-        keys = names if isinstance(self.keys, Unknown) else [key_values(name, self.keys[name]) for name in names]
-        groups = keys, [self.expressed(ColumnOf(name)) for name in names], self.condition
-        shares = self.split, sorted((name, float(weight)) for name, weight in self.weights.items()), self.noise
-        budget = float(self.epsilon), float(self.delta or 0), *shares, self.relation.value
-        asked = names, groups, list(self.ask), self.parts, self.unit, self.contributions, budget
-        return f"{self}, in full {sha256(repr(asked).encode('utf-8', 'surrogatepass')).hexdigest()[:DIGEST]}"
+        return table_words.request(self)
 
     def kept(self, value: GroupTable) -> Any:
         return value.kept()
@@ -316,94 +307,21 @@ class GroupBy(Query):
         owner = {title: part.asked for part in self.parts for title in part.titles}
         return sorted(titles, key=lambda title: names.index(title if title in names else owner[title]))
 
-    def release(  # type: ignore[override]
-        self,
-        data: Any,
-        *,
-        confidence: float = 0.95,
-        together: bool = False,
-        source: Source | None = None,
-        ledger: Account | None = None,
-    ) -> GroupRelease:
-        """The noisy table. `data`: files, folders and patterns of them, frames, arrays, a releases.table, or a Sample.
+    @property
+    def grouped(self) -> GroupBy:
+        return self
 
-        With `together`, all intervals hold at once with the confidence; else each of them does on its own. With a
-        `ledger` the whole table is one charge, paid before anything is drawn.
-        """
-        each = self.each_confidence(confidence, together)
-        asked = data if isinstance(data, Records) else as_table(data)
-        found = records(asked).ask(self, column=None, confidence=each, source=source, ledger=ledger)
-        return self.released(found, confidence, together, self.untyped(asked))
-
-    def each_confidence(self, confidence: float, together: bool) -> float:
-        """The confidence of one interval, so that all of them hold together: what may fail is shared equally."""
-        confidence = checked_confidence(confidence)
-        if not together:
-            return confidence
-        if self.domain is None:
-            raise NotCovered(
-                "intervals that hold together where keys are unknown: how many groups there are is not known"
-            )
-        cells = len(self.domain) * sum(len(part.titles) for part in self.parts)
-        return checked_confidence(1 - (1 - confidence) / cells)
-
-    def untyped(self, table: Any) -> tuple[str, ...]:
-        """The constant note about numbers of a file whose columns have no types, by the schema alone."""
-        columns = {name for part in self.parts for m in part.wanted.measures for name in m.steps.value.columns}
-        typeless = isinstance(table, Table) and any(table.reader.kind(name) == "text" for name in columns)
-        return ("Cells that are no number count as missing.",) if typeless else ()
-
-    def released(self, found: Release, confidence: float, together: bool, notes: tuple[str, ...] = ()) -> GroupRelease:
-        """The release with its table's confidence, and what the statement needs."""
-        table = replace(found.value, confidence=confidence, together=together)
-        return GroupRelease(
-            table,
-            found.mechanism,
-            None,
-            None,
-            found.private,
-            found.sample,
-            found.of_sample,
-            found.subject,
-            delta=self.delta or 0.0,
-            unit="record" if self.unit is None else "user",
-            notes=(*self.notes, *notes, *self._near_ranks(confidence)),
-        )
+    def _found(self, data: Any, manner: Manner) -> Release:
+        return records(data).ask(self, manner)
 
     @property
     def noun(self) -> str:
-        """The table in words: by which keys, of how many groups, with which statistics."""
-        known = "groups found in the data" if self.domain is None else f"{len(self.domain)} given groups"
-        asked = ", ".join(f"{name} ({one.words})" for name, one in self.ask.items())
-        which = "" if self.where is None else f" of the records with {self.where}"
-        shown = f" with {asked}" if asked else ""
-        return f"table by {' and '.join(map(repr, self.key_names))} ({known}){which}{shown}"
+        return table_words.noun(self)
 
     @property
     def notes(self) -> tuple[str, ...]:
         """What was chosen about keys, users and missing values, in words."""
-        found = []
-        if self.contributions is not None:
-            most = self.contributions
-            limits = [("groups", most.groups), ("records in each group", most.each), ("records in all", most.total)]
-            said = ", ".join(f"at most {n} {words}" for words, n in limits if n is not None)
-            found.append(f"Of each user (column {self.unit!r}) counts: {said}; records without a user are left out.")
-        if self.plan.threshold is not None:
-            kind = "records" if self.unit is None else "users"
-            found.append(f"Groups are shown whose noisy number of {kind} is at least {self.plan.threshold}.")
-        return (*found, *missing_notes(self.missing, self.ask))
-
-    def _near_ranks(self, confidence: float) -> tuple[str, ...]:
-        """How near the ranks of quantiles are: that much is public, where in the bounds they lie is not."""
-        charged, sure = self.planning.charged, f"with {100 * confidence:g}% confidence"
-        pairs = zip(self.parts, self.plan.levels, strict=True)
-        off = [(part.titles[0], part.ranks_off(level, charged, confidence)) for part, level in pairs]
-        return tuple(
-            f"Each value of {title} is off by at most {math.ceil(ranks)} of the records of its group that were used, "
-            f"in the order of their values, {sure}."
-            for title, ranks in off
-            if ranks is not None
-        )
+        return table_words.notes(self)
 
     def on(self, scheme: Scheme) -> GroupByOnSample:  # type: ignore[override]
         """The same on a secret sample: of records, or of users where a unit is given."""

@@ -5,16 +5,17 @@ from __future__ import annotations
 from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Any
 
-from hush.account import Account, paid
+from hush.account import paid
 from hush.errors import NotCovered
 from hush.mechanisms.mechanism import Mechanism
 from hush.mechanisms.scheme import Scheme
-from hush.randomness.source import Source, source_or_secure
+from hush.randomness.source import source_or_secure
 from hush.releases.answer import Run
 from hush.releases.conditions import covered, rate_of, require_one_sample
-from hush.releases.group_by.group_table import GroupRelease
 from hush.releases.group_by.sampled_users import SampledUsers
+from hush.releases.group_by.table_release import TableQuery
 from hush.releases.kept_release import charge_of, read_release, write_release
+from hush.releases.records import Manner
 from hush.releases.release import Release
 from hush.releases.sample import Sample
 from hush.releases.tables.table import Table, as_table
@@ -24,7 +25,7 @@ if TYPE_CHECKING:
 
 
 @dataclass(frozen=True, eq=False)
-class GroupByOnSample:
+class GroupByOnSample(TableQuery):
     """A grouped query on a secret sample, drawn anew each time it runs."""
 
     query: GroupBy
@@ -38,6 +39,10 @@ class GroupByOnSample:
         covered(self.mechanism)
 
     @property
+    def grouped(self) -> GroupBy:
+        return self.query
+
+    @property
     def mechanism(self) -> Mechanism:
         """What the table gives away about all records, or all users."""
         return self.query.mechanism.on(self.scheme)
@@ -46,30 +51,19 @@ class GroupByOnSample:
         """See GroupBy: noise, and what the sample adds."""
         return self.query.expected_error(size, rate=rate_of(self.scheme))
 
-    def release(
-        self,
-        data: Any,
-        *,
-        confidence: float = 0.95,
-        together: bool = False,
-        source: Source | None = None,
-        ledger: Account | None = None,
-    ) -> GroupRelease:
-        """Draw the sample, secretly, once; then the noisy table, paid for where there is a ledger."""
-        each = self.query.each_confidence(confidence, together)
+    def _found(self, data: Any, manner: Manner) -> Release:
         table = as_table(data)
         self.query.check(table)
         covered(self.mechanism)
-        if self.query.unit is None:
-            sample = Sample(table, self.scheme, source=source, ledger=ledger)
-            found = sample.release(self.query, confidence=each)
-        else:
-            found = self._of_users(table, self.query.unit, each, source_or_secure(source), ledger)
-        return self.query.released(found, confidence, together, self.query.untyped(table))
+        if self.query.unit is not None:
+            return self._of_users(table, self.query.unit, manner)
+        sample = Sample(table, self.scheme, source=manner.source, ledger=manner.ledger)
+        return sample.release(self.query, confidence=manner.confidence)
 
-    def _of_users(self, table: Table, unit: str, confidence: float, bits: Source, ledger: Account | None) -> Release:
+    def _of_users(self, table: Table, unit: str, manner: Manner) -> Release:
         """The answer on drawn users: paid, then drawn."""
         query, mechanism = self.query, self.mechanism
+        bits, confidence = source_or_secure(manner.source), manner.confidence
 
         def answered() -> Release:
             drawn = SampledUsers(table.reader, unit, lambda users: self.scheme.batches(users, bits)[0])
@@ -78,7 +72,7 @@ class GroupByOnSample:
 
         words = f"{query.request} on {self.scheme}"
         found = paid(
-            ledger,
+            manner.ledger,
             charge_of(words, mechanism, table, confidence=confidence, private=bits.private, unit=unit),
             answered,
             write=lambda release: write_release(release, query.kept),

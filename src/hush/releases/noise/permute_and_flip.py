@@ -25,6 +25,7 @@ PIECE = 1 << 16
 """Options whose coins are flipped at once."""
 TIES, NEAR = 2, 8
 """In units of 1/eta: how much ties may add to a loss, and how far from the target rank they count."""
+NAMED = "a choice by permute and flip"
 PUBLISHED = "permute and flip: McKenna, Sheldon 2020, Theorem 1"
 
 

@@ -35,7 +35,9 @@ class RankCells:
     """Runs of lattice points of equal loss near the target rank."""
 
     start: Array
+    """The first lattice point of each cell."""
     points: Array
+    """How many points it has."""
     low: Array
     high: Array
     """Ranks that a point of the cell has, from low to high, counted from the whole part of the target."""

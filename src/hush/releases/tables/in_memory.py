@@ -10,7 +10,7 @@ import numpy as np
 from hush.errors import InvalidParameter
 from hush.releases.tables.columns import Column
 from hush.releases.tables.frames import PACKAGES, column_of, package_of, parts_of
-from hush.releases.tables.reader import Reader, require_different
+from hush.releases.tables.reader import ColumnsReader, require_different
 
 ONLY = ""
 """The name of the only column of a bare array."""
@@ -18,7 +18,7 @@ DECLARED = ("__array__", "__array_interface__", "__array_struct__")
 """What a type has that makes an array of itself, beside a buffer."""
 
 
-class Memory(Reader):
+class Memory(ColumnsReader):
     """Columns in memory, which become numpy arrays only when they are asked for."""
 
     def __init__(self, columns: Iterable[tuple[str, Any]]) -> None:
@@ -35,15 +35,6 @@ class Memory(Reader):
         if name not in self._seen:
             self._seen[name] = column_of(self._columns[name])
         return self._seen[name]
-
-    def kind(self, name: str) -> str:
-        return self._column(name).kind
-
-    def dtype(self, name: str) -> np.dtype:
-        return self._column(name).dtype
-
-    def whole(self, name: str) -> bool:
-        return self._column(name).whole
 
     def rows(self) -> int | None:
         return self._rows

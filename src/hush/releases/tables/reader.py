@@ -77,10 +77,11 @@ class Reader(ABC):
         raise NotCovered(f"{scheme} of {type(self).__name__} in one pass with all columns ({source.private=})")
 
 
-class ArrowReader(Reader):
-    """A reader that has an Arrow schema: it says all that is asked of the columns."""
+class ColumnsReader(Reader):
+    """A reader whose columns say themselves what they hold."""
 
-    schema: Any
+    @abstractmethod
+    def _column(self, name: str) -> Column: ...
 
     def kind(self, name: str) -> str:
         return self._column(name).kind
@@ -90,6 +91,12 @@ class ArrowReader(Reader):
 
     def whole(self, name: str) -> bool:
         return self._column(name).whole
+
+
+class ArrowReader(ColumnsReader):
+    """A reader that has an Arrow schema: it says all that is asked of the columns."""
+
+    schema: Any
 
     def _column(self, name: str) -> Column:
         return of_type(self.schema.field(name).type)

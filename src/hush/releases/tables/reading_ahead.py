@@ -23,7 +23,7 @@ def ahead(function: Callable[[Given], Made], parts: Iterable[Given], threads: in
         waiting: deque[Any] = deque()
         for part in parts:
             waiting.append(pool.submit(function, part))
-            if len(waiting) > 2:
+            if len(waiting) > 1:
                 yield waiting.popleft().result()
         while waiting:
             yield waiting.popleft().result()

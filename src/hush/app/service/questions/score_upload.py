@@ -11,6 +11,7 @@ from hush.app.service.questions.question_fields import number, text
 from hush.auditing import membership, one_run
 from hush.auditing.membership import MembershipReport
 from hush.errors import HushError, InvalidParameter
+from hush.numerics.decimals import rounded_down
 from hush.questions.charts.chart import SMALL_RATES
 
 MOST_POINTS = 400
@@ -27,7 +28,8 @@ def scores(given: dict[str, Any]) -> dict[str, Any]:
         report = one_run(found_scores, members, claim=claim, delta=number(given, "delta"))
     except HushError as reason:  # the attack is described all the same
         return told | {"reason": str(reason)}
-    return told | {"audit": json.loads(report.to_json()), "verdict": str(report)}
+    shown = rounded_down(report.lower_bound, 5)
+    return told | {"audit": json.loads(report.to_json()) | {"shown": shown}, "verdict": str(report)}
 
 
 def _read(path: str) -> Any:

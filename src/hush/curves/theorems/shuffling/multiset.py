@@ -32,11 +32,14 @@ class Profile(Protocol):
 
 @dataclass(frozen=True)
 class TrialKind:
-    """A kind of trial: its chance under B, its weight v under Q, and the loss log(u/v)."""
+    """A kind of trial."""
 
     chance: float
+    """Under B."""
     weight: float
+    """v, what it adds to dQ/dB, n times (see above)."""
     loss: float
+    """log(u/v), where u is the same for P."""
 
 
 @dataclass(frozen=True)

@@ -6,6 +6,7 @@ import math
 from collections.abc import Sequence
 from typing import Any
 
+import torch
 from torch import Tensor, nn
 from torch.nn import functional as F
 from torch.nn.grad import conv2d_weight
@@ -16,10 +17,12 @@ from hush.learning.per_example.layers.layer_gradients import (
     PlainRows,
     Scratch,
     Views,
+    by_gram_matrices,
     cleared,
     ghost_squares,
     makes,
     outer,
+    reliable_squares,
     row_squares,
 )
 
@@ -27,20 +30,29 @@ CONVOLVE = {1: F.conv1d, 2: F.conv2d, 3: F.conv3d}
 """By the number of axes."""
 FEW = 8
 """Positions, at most, for which patches are kept as the weight is: they are small, and the sum is added as it is."""
+BLOCK = 16
+"""Channels, at least, for which torch's convolutions with groups are fast."""
+LONG = 10**6
+"""Products per example from which one convolution for each takes no longer than one for all."""
+SHIFT = 4
+"""How many products an addition takes as long as, where Gram matrices of pixels are shifted and added up."""
 
 
 def convolution(
     layer: nn.Conv1d | nn.Conv2d, inputs: Tensor, left: Tensor, names: tuple[str, ...], scratch: Scratch
 ) -> LayerGradient:
     """A convolution is a matrix applied to patches; with channels last a patch is a few long runs of memory."""
-    if layer.groups > 1 or "weight" not in names:
+    count, out = left.shape[:2]
+    positions, into = left.shape[2:].numel(), inputs.shape[1] * math.prod(layer.kernel_size)
+    on_cpu = positions > FEW and left.device.type == "cpu"
+    ghost = on_cpu and measures(positions, out, into)
+    few = on_cpu and not ghost and inputs.shape[1] < BLOCK and positions * out * into < LONG
+    if layer.groups > 1 or few or "weight" not in names:
         return convolution_by_itself(layer, inputs, left, names)
     if inputs.dim() == 3:
         inputs, left = inputs.unsqueeze(2), left.unsqueeze(2)
-    count, out = left.shape[:2]
-    positions, into = left.shape[2:].numel(), inputs.shape[1] * math.prod(layer.kernel_size)
-    if positions > FEW and left.device.type == "cpu" and measures(positions, out, into):
-        return Convolved(layer, inputs, left, names, scratch)
+    if on_cpu:
+        return Convolved(layer, inputs, left, names, scratch) if ghost else _made(layer, inputs, left, names)
     turned = positions <= FEW  # patches are small then, and what is turned later is the sum
     patches = _patches(layer, inputs, scratch.common if makes(positions, out, into) else scratch, turned=turned)
     kernel = () if turned else (out, *_pair(layer.kernel_size, 1), inputs.shape[1])
@@ -72,25 +84,27 @@ class Convolved(FactoredGradient):
         self.room = left.shape[2:].numel() * math.prod(self.kernel[1:]) * len(left)
 
     def squares(self) -> Tensor:
-        patches = _patches(self.layer, self.inputs, self.scratch.common)
-        found = ghost_squares(self._positions(), patches)
-        self.scratch.common.taken.clear()
+        if self._shifts_pixels():
+            found = reliable_squares(self._by_pixels, self._positions(), self.inputs)
+        else:
+            found = ghost_squares(self._positions(), _patches(self.layer, self.inputs, self.scratch.common))
+            self.scratch.common.taken.clear()
         return found if self.shifts is None else found.add_(row_squares(self.shifts))
+
+    def _shifts_pixels(self) -> bool:
+        """Whether Gram matrices of patches take less time as sums of those of pixels."""
+        _, height, width, channels = self.kernel
+        pixels, positions = self.inputs.shape[2:].numel(), self.left.shape[2:].numel()
+        return pixels**2 * (channels + SHIFT * (height + width)) < positions**2 * height * width * channels
+
+    def _by_pixels(self, left: Tensor, inputs: Tensor) -> tuple[Tensor, Tensor]:
+        return by_gram_matrices(_gram_of_patches(self.layer, inputs, self.left.shape[2:]), left @ left.mT)
 
     def _positions(self) -> Tensor:
         return self.left.flatten(2).mT
 
     def add(self, weights: Tensor, into: Views) -> None:
-        left = self.left * weights.view(-1, 1, 1, 1)
-        layer, inputs = self.layer, self.inputs
-        margins = _margins_of_two_axes(layer)
-        around = margins[2], margins[0]
-        if margins != [margins[0]] * 2 + [margins[2]] * 2:  # an even kernel's: more behind than before
-            inputs, around = F.pad(inputs, margins), (0, 0)
-        out, height, width, channels = self.kernel
-        stride, dilation = _pair(layer.stride, 1), _pair(layer.dilation, 1)
-        as_pairs: Any = conv2d_weight  # torch declares one number where it takes a pair
-        total = as_pairs(inputs, (out, channels, height, width), left, stride, around, dilation)
+        total = _total(self.layer, self.inputs, self.left * weights.view(-1, 1, 1, 1))
         into["weight"].add_(total.view_as(into["weight"]))
         if self.shifts is not None:
             into["bias"].addmv_(self.shifts.T, weights)
@@ -111,6 +125,50 @@ class Convolved(FactoredGradient):
 
     def held(self) -> list[Tensor]:
         return [self.inputs, self.left] if self.shifts is None else [self.inputs, self.left, self.shifts]
+
+
+def _total(layer: nn.Conv1d | nn.Conv2d, inputs: Tensor, left: Tensor, groups: int = 1) -> Tensor:
+    """The gradient of a kernel as torch makes it: the sum over the batch, for each group of channels."""
+    margins = _margins_of_two_axes(layer)
+    around = margins[2], margins[0]
+    if margins != [margins[0]] * 2 + [margins[2]] * 2:  # an even kernel's: more behind than before
+        inputs, around = F.pad(inputs, margins), (0, 0)
+    shape = left.shape[1], inputs.shape[1] // groups, *_pair(layer.kernel_size, 1)
+    stride, dilation = _pair(layer.stride, 1), _pair(layer.dilation, 1)
+    as_pairs: Any = conv2d_weight  # torch declares one number where it takes a pair
+    return as_pairs(inputs, shape, left, stride, around, dilation, groups)
+
+
+def _made(layer: nn.Conv1d | nn.Conv2d, inputs: Tensor, left: Tensor, names: tuple[str, ...]) -> LayerGradient:
+    """The gradients of all examples by torch's own convolution: each example is a group of channels of one picture.
+
+    With few channels per group that is slow, and each example has a convolution of its own.
+    """
+    count = len(left)
+    if inputs.shape[1] < BLOCK:
+        made = torch.cat([_total(layer, inputs[row : row + 1], left[row : row + 1]) for row in range(count)])
+    else:
+        made = _total(layer, inputs.flatten(0, 1).unsqueeze(0), left.flatten(0, 1).unsqueeze(0), groups=count)
+    found = {"weight": made.view(count, *layer.weight.shape)}
+    if "bias" in names:
+        found["bias"] = left.flatten(2).sum(2)
+    return PlainRows(found)
+
+
+def _gram_of_patches(layer: nn.Conv1d | nn.Conv2d, inputs: Tensor, shape: Sequence[int]) -> Tensor:
+    """Inner products of all pairs of patches: those of pixels, which are shifted by each place of the kernel and added.
+
+    A patch is as long as its pixels together, so the sum rounds by no larger share of what its terms add up to.
+    """
+    pixels, margins = inputs.flatten(2), _margins_of_two_axes(layer)
+    gram = F.pad((pixels.mT @ pixels).view(len(inputs), *inputs.shape[2:], *inputs.shape[2:]), margins * 2)
+    steps = zip(_pair(layer.kernel_size, 1), _pair(layer.stride, 1), _pair(layer.dilation, 1), shape, strict=True)
+    for axis, (places, stride, apart, size) in enumerate(steps):
+        cuts = [slice(place * apart, place * apart + stride * (size - 1) + 1, stride) for place in range(places)]
+        all_of, between = (slice(None),) * (1 + axis), (slice(None),)
+        first, *others = [gram[(*all_of, cut, *between, cut)] for cut in cuts]
+        gram = sum(others, first)
+    return gram.reshape(len(inputs), math.prod(shape), -1)
 
 
 def convolution_by_itself(

@@ -212,11 +212,15 @@ def reliable_squares(measure: Measure, *factors: Tensor) -> Tensor:
 
 def ghost_squares(left: Tensor, right: Tensor) -> Tensor:
     """Squared norms of sum_t left_t right_t' from Gram matrices."""
-    return reliable_squares(_by_gram_matrices, left, right)
+    return reliable_squares(_of_factors, left, right)
 
 
-def _by_gram_matrices(left: Tensor, right: Tensor) -> tuple[Tensor, Tensor]:
-    inputs, outputs = right @ right.mT, left @ left.mT
+def _of_factors(left: Tensor, right: Tensor) -> tuple[Tensor, Tensor]:
+    return by_gram_matrices(right @ right.mT, left @ left.mT)
+
+
+def by_gram_matrices(inputs: Tensor, outputs: Tensor) -> tuple[Tensor, Tensor]:
+    """Squared norms, and those of what they are sums of, without signs."""
     squares = torch.linalg.vecdot(inputs.flatten(1), outputs.flatten(1))
     each = [gram.diagonal(dim1=1, dim2=2).clamp_min(faint(gram)).sqrt_() for gram in (inputs, outputs)]
     return squares, torch.linalg.vecdot(*each).square_()

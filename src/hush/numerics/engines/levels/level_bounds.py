@@ -7,6 +7,7 @@ from __future__ import annotations
 
 import math
 
+from hush.numerics.engines.levels import rough_sum
 from hush.numerics.engines.levels.bystanders import NOBODY, Bystanders
 from hush.numerics.engines.levels.telescope import Crowd, Mixtures, Telescope
 from hush.numerics.rounding import UNIT
@@ -32,6 +33,8 @@ AGAIN = 1.4
 """How much larger, or smaller, the next epsilon is that is tried where nothing shows the way."""
 SMALL = -18.0
 """Below this log delta guesses are made with tilted losses: the others have few digits left."""
+ROUGHLY = 1e-4
+"""Guesses for tolerances above this are made on a coarse lattice."""
 LEAST_EPSILON = 1e-12
 """Smaller epsilons are not sought."""
 LEAST_GUESS, LOWER = 1e-300, 5.0
@@ -129,7 +132,7 @@ def _searched(
         found = _newton(telescope, epsilon, log_delta)
         if found is None or not low <= found[0] <= high:
             epsilon = _within(2 * begin, low, high)
-            if epsilon < LEAST_EPSILON:
+            if epsilon < LEAST_EPSILON or epsilon == begin:
                 break
             continue
         epsilon, steepness = found
@@ -151,11 +154,12 @@ def surely_below(mixtures: Mixtures, epsilon: float, log_delta: float, beside: B
     return _met(Crowd(mixtures, beside), epsilon, log_delta)
 
 
-def epsilon_guess(mixtures: Mixtures, log_delta: float, beside: Bystanders = NOBODY) -> float:
-    """About epsilon at this delta, at once and with no bound."""
+def epsilon_guess(mixtures: Mixtures, log_delta: float, tolerance: float, beside: Bystanders = NOBODY) -> float:
+    """About epsilon at this delta, at once and with no bound; the tolerance only says which lattice will do."""
     crowd = Crowd(mixtures, beside)
     crude = crowd.first_epsilon(log_delta)
-    guess = crowd.rough(crude, tilted=log_delta < SMALL).epsilon(log_delta)
+    size = rough_sum.FINE if tolerance < ROUGHLY else rough_sum.COARSE
+    guess = crowd.rough(crude, tilted=log_delta < SMALL, size=size).epsilon(log_delta)
     return crude if guess is None else guess
 
 

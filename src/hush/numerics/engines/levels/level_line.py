@@ -47,6 +47,7 @@ class PowerFactor:
     """What is below the inner edge of one part, or a bystander, on the line: relative to its moment at c."""
 
     times: int
+    """How many equal losses it stands for."""
     law: Tilted
     log_moment: float
     logs: Array

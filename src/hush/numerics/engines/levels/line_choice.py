@@ -21,7 +21,7 @@ FEWEST = 8
 CANDIDATES = (0, 3, -3)
 """Orders that are tried on each side of the poles, counted from the one with the least period."""
 MOST_TRIED = 2
-"""Orders whose reach is worked out, best scores first."""
+"""Orders whose reach is worked out, best scores first: the second one where the first has a long line."""
 NEAR_BEST = 5.0
 """Orders whose score is e^5 times the best are not tried."""
 LEAST_NEED = 0.7
@@ -81,6 +81,8 @@ def choose(level: Level, epsilon: float, goal: float) -> ChosenLine:
         )
     found: ChosenLine | None = None
     for score, k, period in sorted(tried)[:MOST_TRIED]:
+        if found is not None and found.nodes < LONG:
+            break
         reach, power = _reach(level, k, period, epsilon, goal)
         work = min(reach, power) * period / (2 * math.pi) * math.exp(min(max(score - math.log(period), 0.0), 50.0))
         if found is None or work < found.nodes:

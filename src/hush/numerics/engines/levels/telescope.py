@@ -19,10 +19,10 @@ from hush.numerics.engines.levels.edge_moments import EdgeMoments
 from hush.numerics.engines.levels.level import Edges, Level, RealOrders, log_kernel
 from hush.numerics.engines.levels.level_line import LevelLine
 from hush.numerics.engines.levels.line_choice import choose
-from hush.numerics.engines.levels.rough_sum import RoughSum
+from hush.numerics.engines.levels.rough_sum import COARSE, RoughSum
 from hush.numerics.engines.levels.smooth_edges import CUT_MASS, LEAST_PAD, SmoothEdges
 from hush.numerics.laws.normal_mixture import Mixture
-from hush.numerics.work import Exhausted
+from hush.numerics.work import Exhausted, attempt
 
 RATIOS = np.geomspace(0.7, 0.002, 14)
 """Shares of the scale at which the first edge is tried: at the largest at which what lies below needs no integral."""
@@ -32,7 +32,7 @@ LEVELS = 0.7 * 10.0 ** np.arange(10)
 """Further edges, in units of the scale: losses up to about it and far above it have orders of their own. Any edges are
 valid: they only decide how long the lines are."""
 HALVED = 3
-"""A level that no line serves is halved, and each half again, so often at the most."""
+"""A level that no line serves well is halved, and each half again, so often at the most."""
 APART = 1.6
 """An edge is left out where it is less than so many times the one before it."""
 DROPPED = 0.02
@@ -45,6 +45,9 @@ SPLIT = math.log(10)
 """Each of about ten levels gets a tenth of the allowed error."""
 CERTAIN = 2.0
 """A level needs no integral where Chernoff's bound is e^-2 of its share."""
+REFINED, POOR, VERY_POOR = 2, 3.0, 30.0
+"""More orders are laid about the best one where a line is off by three times its share, and again where there is none.
+A level whose line is then off by thirty times its share is halved: rounding alone is less, which halves do not cure."""
 FIRST_PLACE = 15.0
 """An edge stands at least so many of its widths past the start of the lattice."""
 MASS_ROOM = 1 + 1e-9
@@ -53,14 +56,15 @@ DIFFERENCE = 1e-5
 """Relative step of the difference that stands for the slope of delta: it guides the search only."""
 LEAST_SCALE = 1e-12
 """Smaller scales are not resolved."""
-FARTHEST_ORDER, LEAST_ORDER, PER_DECADE = 400.0, 0.05, 4
-"""Orders go from 0.05 to 400/scale, four per power of ten; more are added where a line is needed."""
+FARTHEST_ORDER, PER_LOG, LEAST_ORDER, PER_DECADE = 100.0, 2.5, 0.05, 4
+"""Orders go from 0.05 to (100 - 2.5 log delta)/scale, four per power of ten; more are added where no line is found that is good enough."""
 BETWEEN = np.array([-0.95, -0.85, -0.7, -0.5, -0.3, -0.15, -0.05])
 """Orders between the poles."""
-HALVINGS, SMALLEST = 40, 1e-12
-"""The search for a first epsilon halves a range from 1e-12 on, in logarithms, forty times."""
-GUESS_POINTS, DEVIATIONS = 2000, 3.0
-"""Points of a part in a guess on a coarse lattice, which reaches at least as far as three deviations of the crowd."""
+HALVINGS, SMALLEST = 20, 1e-12
+"""The search for a first epsilon halves a range from 1e-12 on, in logarithms, twenty times: to the fourth digit."""
+POINTS_SHARED, DEVIATIONS = 4, 3.0
+"""One point of a part per four points of the lattice of a guess, which reaches at least as far as three deviations of
+the crowd."""
 DEEP_PAD = 16.0
 """Deviations past the last centre that count where delta is small: e^-130 is left out of a guess."""
 DEEPEST = -700.0
@@ -105,15 +109,17 @@ class Crowd:
         common = order[above > 1]
         return math.hypot(math.sqrt(float(self.masses[common] @ self.losses[common] ** 2)), self.bystanders.deviation)
 
-    def rough(self, scale: float, *, tilted: bool) -> RoughSum:
+    def rough(self, scale: float, *, tilted: bool, size: int = COARSE) -> RoughSum:
         """The sum on one coarse lattice, for epsilons of this scale; tilted for a small delta."""
         parts = [(law.loss, law.weight, n) for law, n in self.bystanders.plain]
         for above, below, n in self.mixtures:
             shifts = [a for a, _ in above + below]
-            x = np.linspace(min(shifts) - LEAST_PAD, max(shifts) + (DEEP_PAD if tilted else LEAST_PAD), GUESS_POINTS)
+            x = np.linspace(
+                min(shifts) - LEAST_PAD, max(shifts) + (DEEP_PAD if tilted else LEAST_PAD), size // POINTS_SHARED
+            )
             part = SmoothEdges(above, below, n, max(shifts), LEAST_PAD)
             parts.append((part.loss(x), np.exp(part.log_density(x)) * (x[1] - x[0]), n))
-        return RoughSum(parts, max(scale, DEVIATIONS * self.deviation), tilted=tilted)
+        return RoughSum(parts, max(scale, DEVIATIONS * self.deviation), tilted=tilted, size=size)
 
     def first_epsilon(self, log_delta: float) -> float:
         """Where a search begins if it knows no better: one hit alone, and a normal sum of the losses below it."""
@@ -139,24 +145,38 @@ class Telescope:
         beyond = [p.part.log_masses((None, p.part.last_edge), p.part.above).beyond for p in self.parts]
         self.dropped = MASS_ROOM * sum(p.times * math.exp(b) for p, b in zip(self.parts, beyond, strict=True))
         self.dropped += MASS_ROOM * sum(p.times for p in self.parts) * CUT_MASS
-        self.orders = RealOrders(self.parts, _orders(self.scale), crowd.bystanders)
+        self.orders = RealOrders(self.parts, _orders(self.scale, log_delta), crowd.bystanders)
         goal -= SPLIT
         self.levels: list[tuple[Level, LevelLine | int]] = []
-        inner = None
-        for edges in self._edges(goal - CERTAIN):
+        inner, all_edges = None, self._edges(goal - CERTAIN)
+        for edges in all_edges:
+            rest = self._closed_rest(inner, all_edges[-1], goal) if inner and edges != all_edges[-1] else None
+            if rest:
+                self.levels.append(rest)
+                break
             self._lay(inner, edges, goal)
             inner = edges
 
+    def _closed_rest(self, inner: Edges, last: Edges, goal: float) -> tuple[Level, int] | None:
+        """All that is past these edges as one level, where they are past epsilon and it needs no integral."""
+        part = self.parts[0].part
+        if float(part.loss(np.array([inner[0]]))[0]) <= self.scale:
+            return None
+        level = Level(self.orders, inner, last)
+        strip = level.closed_in(self.epsilon, goal - CERTAIN)
+        return None if strip is None else (level, strip)
+
     def _lay(self, inner: Edges | None, outer: Edges, goal: float, halvings: int = HALVED) -> None:
-        """A level between these edges, or two of them where no line serves all of it."""
-        try:
-            self.levels.append(self._level(inner, outer, goal))
-        except Exhausted:
-            middle = self._between(inner, outer) if inner and halvings else None
-            if middle is None:
-                raise
+        """A level between these edges, or two of them where no line serves all of it well."""
+        found, good = self._level(inner, outer, goal)
+        middle = self._between(inner, outer) if inner and halvings and not good else None
+        if middle is not None:
             self._lay(inner, middle, goal, halvings - 1)
             self._lay(middle, outer, goal, halvings - 1)
+        elif found is None:
+            raise Exhausted
+        else:
+            self.levels.append(found)
 
     def _between(self, inner: Edges, outer: Edges) -> Edges | None:
         """Edges at the geometric mean of the losses at two others, if there is room for them."""
@@ -165,16 +185,26 @@ class Telescope:
         middle = self._cut(math.sqrt(low * high))
         return middle if self._apart(inner, middle) and self._apart(middle, outer) else None
 
-    def _level(self, inner: Edges | None, outer: Edges, goal: float) -> tuple[Level, LevelLine | int]:
-        """A level, and the line that gives its part of delta, or the strip in which a bound is enough."""
-        level = Level(self.orders, inner, outer)
-        strip = level.closed_in(self.epsilon, goal - CERTAIN)
-        if strip is None:
-            level = level.refined(self.epsilon)
+    def _level(
+        self, inner: Edges | None, outer: Edges, goal: float
+    ) -> tuple[tuple[Level, LevelLine | int] | None, bool]:
+        """A level with the line that gives its part of delta, or the strip in which a bound is enough; if it is good.
+
+        More orders are laid about the best one where no line serves, or the first is poor.
+        """
+        level, line, off = Level(self.orders, inner, outer), None, math.inf
+        for refined in range(REFINED + 1):
+            level = level.refined(self.epsilon) if refined else level
             strip = level.closed_in(self.epsilon, goal - CERTAIN)
-        if strip is not None:
-            return level, strip
-        return level, LevelLine(level, choose(level, self.epsilon, goal), self.epsilon, goal)
+            if strip is not None:
+                return (level, strip), True
+            line = attempt(
+                lambda tried=level: LevelLine(tried, choose(tried, self.epsilon, goal), self.epsilon, goal), line
+            )
+            off = line.value_at(self.epsilon)[1] / math.exp(goal) if line else math.inf
+            if off < POOR or (line and refined):
+                break
+        return (line.level, line) if line else None, off < VERY_POOR
 
     def _edges(self, goal: float) -> list[Edges]:
         """The edges of all levels: what is below the first needs no integral, if that can be.
@@ -235,7 +265,7 @@ class Telescope:
         return math.log(value), (math.log(next_value) - math.log(value)) / step
 
 
-def _orders(scale: float) -> Array:
-    top = max(FARTHEST_ORDER / max(scale, LEAST_SCALE), 2.0)
+def _orders(scale: float, log_delta: float) -> Array:
+    top = max((FARTHEST_ORDER - PER_LOG * log_delta) / max(scale, LEAST_SCALE), 2.0)
     positive = np.geomspace(LEAST_ORDER, top, int(PER_DECADE * math.log10(top / LEAST_ORDER)) + 1)
     return np.concatenate([-1 - positive[::-1], BETWEEN, positive])

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import json
 import math
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, field
 from itertools import islice
 from typing import Literal
@@ -13,27 +13,29 @@ import numpy as np
 
 from hush.checks import count, number
 from hush.curves.bound import Bound
-from hush.curves.relation import Relation
 from hush.errors import InvalidParameter, NotCovered
 from hush.markup import Shown, Text
-from hush.mechanisms.combinators.one_after_another import sequence
-from hush.mechanisms.leaves.gaussian import Gaussian
 from hush.mechanisms.mechanism import Mechanism
 from hush.mechanisms.scheme import Scheme
 from hush.mechanisms.schemes.poisson import Poisson
 from hush.mechanisms.schemes.spaced.banded_noise import BandedNoise
-from hush.mechanisms.schemes.spaced.cyclic_poisson import CyclicPoisson
-from hush.questions.calibrate import calibrate
 from hush.questions.charts.drawing import Axis, Chart, ChartLine
 from hush.questions.json.codec import decode, encode
 from hush.questions.json.mechanisms import VERSION
 from hush.questions.json.strict import as_list, as_number, as_whole, members, parse, refuse
-from hush.questions.planning.training.central_limit import like_samples
-from hush.questions.planning.training.noise_schedule import NoiseSchedule, checked_schedule, factor_at, pieces
+from hush.questions.planning.training.accounted_run import (
+    STEADY,
+    checked_numbers,
+    draws_of,
+    run_of,
+    schedule_of,
+    scheme_of,
+)
+from hush.questions.planning.training.least_noise import least_noise
+from hush.questions.planning.training.noise_schedule import NoiseSchedule, factor_at
 from hush.questions.statement import statement
 from hush.randomness.source import Source, source_or_secure
 
-STEADY = "correlated noise that changes from step to step: no theorem is built in. Use one of the two"
 MOST_POINTS = 60
 """Epochs that a chart asks for."""
 
@@ -58,10 +60,10 @@ class TrainPlan(Shown):
 
     def __post_init__(self) -> None:
         """Refuse fields that do not belong together (dataclasses.replace), and derive the bound from the mechanism."""
-        scheme = _way(type(self.scheme), self.noise, self.examples, self.batch_size, self.epochs)
-        schedule = _schedule(self.noise_schedule, scheme, self.noise)
-        draws = _draws(scheme, self.examples, self.batch_size, self.epochs)
-        run = _run(scheme, self.noise_multiplier, draws, schedule)
+        scheme = scheme_of(type(self.scheme), self.noise, self.examples, self.batch_size, self.epochs)
+        schedule = schedule_of(self.noise_schedule, scheme, self.noise)
+        draws = draws_of(scheme, self.examples, self.batch_size, self.epochs)
+        run = run_of(scheme, self.noise_multiplier, draws, schedule)
         if (scheme, run) != (self.scheme, self.mechanism):
             rule = "fields that belong together: make another plan by hush.train_plan(...)"
             raise InvalidParameter("TrainPlan", rule, mechanism=str(self.mechanism))
@@ -152,7 +154,7 @@ class TrainPlan(Shown):
         steps = count("TrainPlan.first", 0, steps=steps)
         if steps > self.steps:
             raise InvalidParameter("TrainPlan.first", f"at most the {self.steps} steps of the plan", steps=steps)
-        return _run(self.scheme, self.noise_multiplier, -(-steps // self.epoch_steps), self.noise_schedule)
+        return run_of(self.scheme, self.noise_multiplier, -(-steps // self.epoch_steps), self.noise_schedule)
 
     def chart(self, *others: TrainPlan) -> Chart:
         """epsilon after each epoch, at the delta of the plan; other plans of the same delta beside it.
@@ -183,7 +185,7 @@ class TrainPlan(Shown):
 
     def _steps_of(self, epochs: float) -> int:
         """Steps of so many epochs, from the first on."""
-        return self.epoch_steps * _draws(self.scheme, self.examples, self.batch_size, epochs)
+        return self.epoch_steps * draws_of(self.scheme, self.examples, self.batch_size, epochs)
 
     def statement(self, unit: str = "record", *, style: str = "plain") -> Text:
         """The guarantee of the whole plan in words."""
@@ -249,7 +251,7 @@ def train_plan(
     noise multiplier 0.786...; epsilon = 2 at delta = 1e-05 for the whole plan (add or remove one record)
     """
     who = "train_plan"
-    examples, batch_size, epochs = _checked(examples, batch_size, epochs, scheme)
+    examples, batch_size, epochs = checked_numbers(examples, batch_size, epochs, scheme)
     delta = number(who, "0 < delta < 1", 0.0, 1.0, low_open=True, high_open=True, delta=delta)
     if noise == "correlated":
         if len(noise_schedule):
@@ -260,84 +262,17 @@ def train_plan(
     banded = noise if isinstance(noise, BandedNoise) else None
     if banded is None and noise != "independent":
         raise InvalidParameter(who, "noise='independent', noise='correlated' or a hush.BandedNoise", noise=noise)
-    way = _way(scheme, banded, examples, batch_size, epochs)
-    draws = _draws(way, examples, batch_size, epochs)
+    way = scheme_of(scheme, banded, examples, batch_size, epochs)
+    draws = draws_of(way, examples, batch_size, epochs)
     if (epsilon is None) == (noise_multiplier is None):
         rule = "either epsilon or noise_multiplier"
         raise InvalidParameter(who, rule, epsilon=epsilon, noise_multiplier=noise_multiplier)
-    schedule = _schedule(noise_schedule, way, banded)
+    schedule = schedule_of(noise_schedule, way, banded)
     if noise_multiplier is None:
         rate = min(way.bands * batch_size / examples, 1.0)
-        noise_multiplier = _least_noise(way, draws, rate, epsilon, delta, schedule)
-    mechanism = _run(way, noise_multiplier, draws, schedule)
+        noise_multiplier = least_noise(way, draws, rate, epsilon, delta, schedule)
+    mechanism = run_of(way, noise_multiplier, draws, schedule)
     return TrainPlan(examples, batch_size, epochs, way, float(noise_multiplier), delta, mechanism, schedule, banded)
-
-
-def training_run(
-    *, noise_multiplier: float, examples: int, batch_size: int, epochs: float, scheme: type[Scheme] = Poisson
-) -> Mechanism:
-    """The mechanism of a training run, as `train_plan` accounts for it: no delta, and no target.
-
-    >>> training_run(noise_multiplier=1.1, examples=60_000, batch_size=256, epochs=15).epsilon(delta=1e-5).upper
-    1.13387...
-    """
-    examples, batch_size, epochs = _checked(examples, batch_size, epochs, scheme)
-    way = _way(scheme, None, examples, batch_size, epochs)
-    return _run(way, noise_multiplier, _draws(way, examples, batch_size, epochs), ())
-
-
-def _checked(examples: object, batch_size: object, epochs: object, scheme: object) -> tuple[int, int, float]:
-    """The numbers of a run, whose scheme is one."""
-    who = "train_plan"
-    rows, batch = count(who, 1, examples=examples), count(who, 1, batch_size=batch_size)
-    if batch > rows:
-        raise InvalidParameter(who, f"a batch of at most all examples ({rows})", batch_size=batch)
-    passes = number(who, "0 <= epochs <= 10^6", 0.0, 1e6, epochs=epochs)
-    if not (isinstance(scheme, type) and issubclass(scheme, Scheme)):
-        raise InvalidParameter(who, "a kind of scheme such as hush.Poisson or hush.Allocation", scheme=scheme)
-    return rows, batch, passes
-
-
-def _least_noise(
-    scheme: Scheme, draws: int, rate: float, epsilon: object, delta: float, schedule: NoiseSchedule
-) -> float:
-    """The least noise multiplier that meets the target; a run of no steps meets any."""
-    limit = number("train_plan", "1e-6 <= epsilon <= 100", 1e-6, 100.0, epsilon=epsilon)
-    if draws == 0:
-        return 1.0
-    times = draws * (1 if scheme.one_sample else max(round(scheme.steps * scheme.step_share), 1))
-    alone = calibrate(lambda noise: Gaussian(noise).repeat(times), over=(0.01, 1e8), epsilon=limit, delta=delta).value
-    if not scheme.gains and not schedule:
-        return float(alone)
-    # No sample needs more noise than all examples would as often as one of them is used (twice that where one is
-    # replaced), and hardly less than the central limit theorem's share of it.
-    most = 2.1 * alone if scheme.covers is Relation.REPLACE else 1.01 * alone
-    least = min(max(0.5 * rate * alone, 0.25), 0.5 * alone)
-    factors = [factor for _, factor in schedule] or [1.0]
-    return float(
-        calibrate(
-            lambda noise: _run(scheme, noise, draws, schedule),
-            over=(least / max(factors), most / min(factors)),
-            epsilon=limit,
-            delta=delta,
-            tolerance=1e-6 if scheme.quick else 1e-4,
-            like=_like(scheme, rate, draws, schedule),
-        ).value
-    )
-
-
-def _like(scheme: Scheme, rate: float, draws: int, schedule: NoiseSchedule) -> list[Callable[[float], Mechanism]]:
-    """What costs about as much and is cheaper to ask: a central limit theorem's normals, then Poisson sampling."""
-    steps, replaced = draws * scheme.steps // scheme.bands, scheme.covers is Relation.REPLACE
-
-    def limit(noise: float) -> Mechanism:
-        each = [(noise * factor, length) for length, factor in pieces(schedule, steps)]
-        return like_samples(each, rate=rate, replaced=replaced)
-
-    def poisson(noise: float) -> Mechanism:
-        return Gaussian(noise / 2 if replaced else noise).on(Poisson(rate=rate)).repeat(steps)
-
-    return [limit] if scheme.quick or schedule else [limit, poisson]
 
 
 def train_plan_from_json(text: str) -> TrainPlan:
@@ -368,37 +303,6 @@ def train_plan_from_json(text: str) -> TrainPlan:
     if plan.scheme != scheme or encode(plan.mechanism) != given["mechanism"]:
         refuse("the scheme and the mechanism that its numbers make", scheme=str(scheme), mechanism=given["mechanism"])
     return plan
-
-
-def _draws(scheme: Scheme, examples: int, batch_size: int, epochs: float) -> int:
-    """How often the scheme draws: for every step, every cycle or every epoch."""
-    return -(-scheme.training_steps(examples=examples, batch_size=batch_size, epochs=epochs) // scheme.steps)
-
-
-def _way(kind: type[Scheme], noise: BandedNoise | None, examples: int, batch_size: int, epochs: float) -> Scheme:
-    """The scheme, if the noise of its steps may be correlated like this."""
-    if noise is None:
-        return kind.for_training(examples=examples, batch_size=batch_size, epochs=epochs)
-    spaced = CyclicPoisson if kind is Poisson else kind
-    way = spaced.for_bands(noise.bands, examples=examples, batch_size=batch_size, epochs=epochs)
-    noise.require(way)
-    return way
-
-
-def _schedule(given: Sequence[tuple[int, float]], scheme: Scheme, noise: BandedNoise | None) -> NoiseSchedule:
-    """The schedule, if the scheme has steps like these and the noise of each step is its own."""
-    schedule = checked_schedule(given, scheme.steps)
-    if schedule and noise is not None:
-        raise NotCovered(STEADY)
-    return schedule
-
-
-def _run(scheme: Scheme, noise_multiplier: float, draws: int, schedule: NoiseSchedule) -> Mechanism:
-    """Each step clips to norm 1 and adds Gaussian noise: one record added or removed moves its sum by at most 1."""
-    steps = pieces(schedule, draws * scheme.steps)
-    runs = [Gaussian(noise_multiplier * factor).on(scheme).repeat(length // scheme.steps) for length, factor in steps]
-    run = sequence(*runs) if len(runs) > 1 else runs[0] if runs else Gaussian(noise_multiplier).on(scheme).repeat(0)
-    return run.under(scheme.covers)
 
 
 BANDS = (1, 2, 3, 4, 6, 8, 10, 12, 16, 20, 25, 32, 40, 50, 64)

@@ -24,7 +24,7 @@ from hush.releases.group_by.noisy_parts.parts import (
     of_sample,
 )
 from hush.releases.noise.lattice import Lattice
-from hush.releases.noise.permute_and_flip import PUBLISHED, extra_ranks, flipped_option, flipped_quantile
+from hush.releases.noise.permute_and_flip import NAMED, PUBLISHED, extra_ranks, flipped_option, flipped_quantile
 from hush.releases.noise.quantile_selection import draw_quantile
 from hush.releases.noise.weighted_choice import draw_option
 from hush.releases.row_wise.row_expressions import Expression
@@ -53,7 +53,7 @@ class ChoicePart(Part):
     def mechanism(self, level: NoiseLevel, unit: Protected) -> Mechanism:
         _, groups = self._worst(unit)
         spent = self.range_of(level, unit)
-        one = PureDP(spent, reason=PUBLISHED) if level.pure else self.choice(spent)
+        one = PureDP(spent, reason=PUBLISHED, named=NAMED) if level.pure else self.choice(spent)
         if unit.relation is Relation.REPLACE:
             one = one.under(Relation.REPLACE)
         return one.repeat(groups * self.times)

@@ -31,11 +31,6 @@ from hush.releases.statistics.sampling_error import total_range
 from hush.releases.tables.tally import Bins, Categories, Measure, Steps, Tallied
 
 
-def steps_of(value: Expression, grid: SumGrid, missing: float | None) -> Steps:
-    """How a column becomes the whole steps of a grid."""
-    return Steps(value, *grid.bounds, grid.centre, grid.power, missing)
-
-
 def largest_step(grid: SumGrid) -> int:
     """The largest size of the whole number that a record becomes."""
     return max(abs(grid.low), abs(grid.high))
@@ -165,8 +160,8 @@ class CellsPart(RowsPart):
 
 
 @dataclass(frozen=True, eq=False)
-class SumPart(AdditivePart):
-    """The sum of a column of numbers, clamped to the bounds."""
+class ColumnPart(AdditivePart):
+    """What is asked of a column of numbers: each is clamped to the bounds and becomes whole steps of a grid."""
 
     asked: str
     title: str
@@ -185,7 +180,17 @@ class SumPart(AdditivePart):
 
     @property
     def wanted(self) -> Wanted:
-        return Wanted(measures=(Measure(steps_of(self.value, self.grid, self.missing)),))
+        return Wanted(measures=(Measure(self.steps),))
+
+    @property
+    def steps(self) -> Steps:
+        """How the column becomes whole steps."""
+        return Steps(self.value, *self.grid.bounds, self.grid.centre, self.grid.power, self.missing)
+
+
+@dataclass(frozen=True, eq=False)
+class SumPart(ColumnPart):
+    """The sum of a column of numbers, clamped to the bounds."""
 
     @property
     def size(self) -> float:

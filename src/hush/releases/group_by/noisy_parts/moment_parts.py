@@ -9,10 +9,9 @@ from dataclasses import dataclass, replace
 import numpy as np
 
 from hush.releases.group_by.contributions import Reach, reach_of
-from hush.releases.group_by.noisy_parts.count_parts import RowsPart, expanded, largest_step, steps_of
+from hush.releases.group_by.noisy_parts.count_parts import ColumnPart, RowsPart, expanded, largest_step
 from hush.releases.group_by.noisy_parts.group_noise import noised, reach_of_one, reach_of_two
 from hush.releases.group_by.noisy_parts.parts import (
-    AdditivePart,
     Answering,
     CellColumn,
     NoiseLevel,
@@ -24,38 +23,23 @@ from hush.releases.group_by.noisy_parts.parts import (
     of_sample,
 )
 from hush.releases.noise.exact_sums import SQUARE_BITS, SumGrid
-from hush.releases.row_wise.row_expressions import Expression
 from hush.releases.statistics.sampling_error import mean_range
 from hush.releases.tables.tally import Measure, Tallied
 
 
 @dataclass(frozen=True, eq=False)
-class MeanPart(AdditivePart):
+class MeanPart(ColumnPart):
     """The mean of a column, from the sums of x - low and high - x: a record moves both together by high - low.
 
     Their sum tells the number of records. So `rows`, the name of a column of counts, costs nothing where it is asked
     for too, unless records without a value are left out.
     """
 
-    asked: str
-    title: str
-    value: Expression
-    bounds: tuple[float, float]
-    missing: float | None
     rows: str | None = None
-
-    @property
-    def grid(self) -> SumGrid:
-        """Its whole steps."""
-        return SumGrid(self.bounds)
 
     @property
     def titles(self) -> tuple[str, ...]:
         return (self.title,) if self.rows is None else (self.rows, self.title)
-
-    @property
-    def wanted(self) -> Wanted:
-        return Wanted(measures=(Measure(steps_of(self.value, self.grid, self.missing)),))
 
     @property
     def size(self) -> float:
@@ -109,14 +93,8 @@ class MeanPart(AdditivePart):
 
 
 @dataclass(frozen=True, eq=False)
-class VariancePart(AdditivePart):
+class VariancePart(ColumnPart):
     """The variance of a column: with u in [0, 1], the totals of u^2, (1-u)^2 and 2u(1-u), which sum to 1 per record."""
-
-    asked: str
-    title: str
-    value: Expression
-    bounds: tuple[float, float]
-    missing: float | None
 
     @property
     def grid(self) -> SumGrid:
@@ -124,13 +102,8 @@ class VariancePart(AdditivePart):
         return SumGrid(self.bounds, SQUARE_BITS)
 
     @property
-    def titles(self) -> tuple[str, ...]:
-        return (self.title,)
-
-    @property
     def wanted(self) -> Wanted:
-        steps = steps_of(self.value, self.grid, self.missing)
-        return Wanted(measures=(Measure(steps), Measure(steps, degree=2)))
+        return Wanted(measures=(Measure(self.steps), Measure(self.steps, degree=2)))
 
     @property
     def size(self) -> float:

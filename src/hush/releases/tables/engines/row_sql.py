@@ -5,17 +5,8 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping, Sequence
 from functools import singledispatchmethod
 
+from hush.releases.row_wise import row_expressions as row
 from hush.releases.row_wise.row_constants import NUMBER, TEXT, TRUTH
-from hush.releases.row_wise.row_expressions import (
-    ColumnOf,
-    Comparison,
-    Constant,
-    Expression,
-    IsIn,
-    IsNull,
-    Logic,
-    Negation,
-)
 from hush.releases.tables.engines.database_urls import quoted
 
 WHOLE = ("smallint", "integer", "bigint")
@@ -50,7 +41,7 @@ class RowSql:
         """The parameters, $1 first."""
         return tuple(self._values)
 
-    def gives(self, expression: Expression) -> str:
+    def gives(self, expression: row.Expression) -> str:
         """What an expression gives, by the schema."""
         return expression.gives(self._kinds)
 
@@ -77,24 +68,24 @@ class RowSql:
             raise NoSql
         return f"{quoted(name)}::bigint"
 
-    def number(self, expression: Expression) -> str:
+    def number(self, expression: row.Expression) -> str:
         """As a double, null in place of NaN."""
         return self._as(expression, NUMBER)
 
-    def text(self, expression: Expression) -> str:
+    def text(self, expression: row.Expression) -> str:
         """As a text that is compared byte by byte, null in place of an empty one."""
         return self._as(expression, TEXT)
 
-    def truth(self, expression: Expression) -> str:
+    def truth(self, expression: row.Expression) -> str:
         """As a truth value."""
         return self._as(expression, TRUTH)
 
     @singledispatchmethod
-    def _as(self, expression: Expression, kind: str) -> str:  # noqa: ARG002
+    def _as(self, expression: row.Expression, kind: str) -> str:  # noqa: ARG002
         raise NoSql
 
     @_as.register
-    def _column(self, expression: ColumnOf, kind: str) -> str:
+    def _column(self, expression: row.ColumnOf, kind: str) -> str:
         said, stored = quoted(expression.name), self._types[expression.name]
         ways: dict[tuple[str, str], Callable[[], str]] = {
             **{(NUMBER, name): lambda: f"{said}::float8" for name in WHOLE},
@@ -108,31 +99,31 @@ class RowSql:
         return ways[kind, stored]()
 
     @_as.register
-    def _constant(self, expression: Constant, kind: str) -> str:
+    def _constant(self, expression: row.Constant, kind: str) -> str:
         value = expression.value
         return self.constant(float(value) if kind == NUMBER else value)
 
     @_as.register
-    def _comparison(self, expression: Comparison, kind: str) -> str:  # noqa: ARG002
+    def _comparison(self, expression: row.Comparison, kind: str) -> str:  # noqa: ARG002
         wanted = expression.compared(self._kinds)
         left, right = (self._as(side, wanted) for side in expression.parts)
         return f"({left} {OPERATORS[expression.operator]} {right})"
 
     @_as.register
-    def _logic(self, expression: Logic, kind: str) -> str:  # noqa: ARG002
+    def _logic(self, expression: row.Logic, kind: str) -> str:  # noqa: ARG002
         left, right = (self._as(side, TRUTH) for side in expression.parts)
         return f"({left} {expression.operator.upper()} {right})"
 
     @_as.register
-    def _negation(self, expression: Negation, kind: str) -> str:  # noqa: ARG002
+    def _negation(self, expression: row.Negation, kind: str) -> str:  # noqa: ARG002
         return f"(NOT {self._as(expression.of, TRUTH)})"
 
     @_as.register
-    def _is_null(self, expression: IsNull, kind: str) -> str:  # noqa: ARG002
+    def _is_null(self, expression: row.IsNull, kind: str) -> str:  # noqa: ARG002
         return f"({self._as(expression.of, self.gives(expression.of))} IS NULL)"
 
     @_as.register
-    def _is_in(self, expression: IsIn, kind: str) -> str:  # noqa: ARG002
+    def _is_in(self, expression: row.IsIn, kind: str) -> str:  # noqa: ARG002
         if len(expression.members) > MOST_VALUES:
             raise NoSql
         wanted = expression.compared(self._kinds)

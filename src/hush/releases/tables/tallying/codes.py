@@ -64,7 +64,7 @@ class Codes:
             ticks = cells.view(np.int64)
             return np.where(ticks == NO_TIME, NULL, self._by_value(ticks, int))
         if cells.dtype.kind == "f":
-            return self._by_value(cells, float)
+            return self._by_value(cells + 0.0, float)  # -0.0 becomes 0.0: which is met first must not show in a hash
         return np.fromiter((self.known(plain(cell)) for cell in cells), dtype=np.int64, count=len(cells))
 
     def hashes(self, secret: bytes, purpose: bytes) -> np.ndarray:

@@ -62,15 +62,15 @@ class Shelves:
         """One record for each of different shelves; False, and nothing is done, where hashes do not decide."""
         if not self.content:
             self.content = [np.zeros(self.hashes.size, dtype=column.dtype) for column in content]
-        held = self.hashes.take(shelves, axis=0)
-        if (hashes == LAST).any() or not self._same(shelves, held == hashes[:, None], content):
+        held = _columns(self.hashes, shelves)
+        if (hashes == LAST).any() or not self._same(shelves, held == hashes, content):
             return False
         enters = np.flatnonzero(hashes < self.last.take(shelves))
         if len(enters) < len(shelves):
-            shelves, hashes, held = shelves.take(enters), hashes.take(enters), held.take(enters, axis=0)
+            shelves, hashes, held = shelves.take(enters), hashes.take(enters), held.take(enters, axis=1)
             content = [column.take(enters) for column in content]
         cell = self._worst.take(shelves)
-        held[np.arange(len(held)), cell] = hashes
+        held[cell, np.arange(len(shelves))] = hashes
         place = shelves * self.cells + cell
         self.hashes.reshape(-1)[place] = hashes
         for kept, new in zip(self.content, content, strict=True):
@@ -82,7 +82,7 @@ class Shelves:
         """Whether records whose hashes are equal hold the same: then any of them may stand for the others."""
         if not equal.any():
             return True
-        rows, cells = np.nonzero(equal)
+        cells, rows = np.nonzero(equal)
         place = shelves[rows] * self.cells + cells
         return all(np.array_equal(kept[place], new[rows]) for kept, new in zip(self.content, content, strict=True))
 
@@ -125,7 +125,9 @@ class KeptCells:
         """Places of the records that may still be kept, by the hashes of (user, group); None where there is no room."""
         if not self.room(users):
             return None
-        return np.flatnonzero(hashes <= self._last_group.take(users)) if self._by_group else np.arange(len(users))
+        if not self._by_group:
+            return np.arange(len(users))
+        return np.flatnonzero(hashes <= self._last_group.take(users))
 
     def room(self, users: np.ndarray) -> bool:
         """Whether there is room for these users; it is made, unless most of it would stay empty."""
@@ -189,24 +191,24 @@ class KeptCells:
             return np.flatnonzero(hashes <= self._shelves.last.take(at))
         near = np.flatnonzero(group_hashes[left] <= self._last_group.take(at))
         at = at.take(near)
-        known = self._groups.take(at, axis=0) == groups[left].take(near)[:, None]
-        shelf = at * self._groups_each + known.argmax(axis=1)
-        return near[~known.any(axis=1) | (hashes.take(near) <= self._shelves.last.take(shelf))]
+        place = _place(_columns(self._groups, at), groups[left].take(near))
+        shelf = at * self._groups_each + place  # of a group that has none, the shelf before: its last hash is not asked
+        return near[(place < 0) | (hashes.take(near) <= self._shelves.last.take(shelf))]
 
     def _shelf(self, users: np.ndarray, groups: np.ndarray, group_hashes: np.ndarray) -> np.ndarray | None:
         """The shelf of each group: its own, or that of the last group of the user, which leaves; None for a tie."""
-        known = self._groups.take(users, axis=0) == groups[:, None]
-        held = self._group_hashes.take(users, axis=0)
-        if ((held == group_hashes[:, None]) & ~known).any() or (group_hashes == LAST).any():
+        place = _place(_columns(self._groups, users), groups)
+        held = _columns(self._group_hashes, users)
+        others = np.arange(self._groups_each)[:, None] != place
+        if ((held == group_hashes) & others).any() or (group_hashes == LAST).any():
             return None
-        is_new = np.flatnonzero(~known.any(axis=1))
-        place = known.argmax(axis=1)
-        place[is_new] = _largest(held.take(is_new, axis=0))[1]
+        is_new = np.flatnonzero(place < 0)
+        place[is_new] = _largest(held.take(is_new, axis=1))[1]
         shelves = users * self._groups_each + place
         self._group_hashes.reshape(-1)[shelves[is_new]] = group_hashes[is_new]
         self._groups.reshape(-1)[shelves[is_new]] = groups[is_new]
         self._shelves.clear(shelves[is_new])
-        self._last_group[users[is_new]] = _largest(self._group_hashes.take(users[is_new], axis=0))[0]
+        self._last_group[users[is_new]] = _largest(_columns(self._group_hashes, users[is_new]))[0]
         return shelves
 
     def listed(self) -> Iterator[list[np.ndarray]]:
@@ -235,14 +237,23 @@ def _in_each(limits: Limits) -> int:
     return min(number for number in (limits.each, limits.total) if number is not None)
 
 
-def _largest(rows: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
-    """The largest number of each row, and its place; a row is short, so all rows are compared at once."""
-    most, place = rows[:, 0].copy(), np.zeros(len(rows), dtype=np.int8)
-    for number in range(1, rows.shape[1]):
-        larger = rows[:, number] > most
-        np.maximum(most, rows[:, number], out=most)
-        np.copyto(place, number, where=larger)
-    return most, place
+def _columns(table: np.ndarray, rows: np.ndarray) -> np.ndarray:
+    """These rows of a table of few columns, one column after the other: what is compared then lies side by side."""
+    return np.ascontiguousarray(table.take(rows, axis=0).T)
+
+
+def _place(columns: np.ndarray, wanted: np.ndarray) -> np.ndarray:
+    """The last column that holds what is wanted, row by row; -1 where none does. No branches: they would be guessed."""
+    found = np.zeros(columns.shape[1], dtype=np.int8)
+    for number, column in enumerate(columns, start=1):
+        np.maximum(found, (column == wanted).view(np.int8) * np.int8(number), out=found)
+    return found.astype(np.int64) - 1
+
+
+def _largest(columns: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
+    """The largest number of each row, and its place."""
+    most = np.maximum.reduce(columns, axis=0)
+    return most, _place(columns, most)
 
 
 def grown(column: np.ndarray, more: int, empty: np.generic | int) -> np.ndarray:

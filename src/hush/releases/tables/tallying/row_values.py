@@ -11,19 +11,8 @@ from typing import Any
 import numpy as np
 
 from hush.releases.boundary import attempted
+from hush.releases.row_wise import row_expressions as row
 from hush.releases.row_wise.row_constants import ANY, NUMBER, TEXT, TRUTH, kind_of
-from hush.releases.row_wise.row_expressions import (
-    Arithmetic,
-    ColumnOf,
-    Comparison,
-    Constant,
-    Expression,
-    IsIn,
-    IsNull,
-    Logic,
-    Negation,
-    PublicLookup,
-)
 from hush.releases.tables.columns import as_number
 
 COMPARE: dict[str, Callable[[Any, Any], Any]] = {
@@ -77,15 +66,15 @@ class RowValues:
         columns = {name: column[places] for name, column in self._columns.items()}
         return RowValues(columns, self._kinds, len(places))
 
-    def numbers(self, expression: Expression) -> np.ndarray:
+    def numbers(self, expression: row.Expression) -> np.ndarray:
         """The expression as numbers."""
         return self._as(expression, NUMBER)
 
-    def truths(self, expression: Expression) -> np.ndarray:
+    def truths(self, expression: row.Expression) -> np.ndarray:
         """The expression as truth values."""
         return self._as(expression, TRUTH)
 
-    def texts(self, expression: Expression) -> Texts:
+    def texts(self, expression: row.Expression) -> Texts:
         """The expression as texts."""
         return self._as(expression, TEXT)
 
@@ -93,34 +82,34 @@ class RowValues:
         """The cells of a column as they were read."""
         return self._columns[name]
 
-    def gives(self, expression: Expression) -> str:
+    def gives(self, expression: row.Expression) -> str:
         """What the expression gives, by the schema."""
         return expression.gives(self._kinds)
 
-    def _as(self, expression: Expression, kind: str) -> Any:
+    def _as(self, expression: row.Expression, kind: str) -> Any:
         with np.errstate(all="ignore"):
             return self._value(expression, kind)
 
     @singledispatchmethod
-    def _value(self, expression: Expression, kind: str) -> Any:  # noqa: ARG002
+    def _value(self, expression: row.Expression, kind: str) -> Any:  # noqa: ARG002
         raise TypeError(type(expression).__name__)
 
     @_value.register
-    def _column(self, expression: ColumnOf, kind: str) -> Any:
+    def _column(self, expression: row.ColumnOf, kind: str) -> Any:
         place = (expression.name, kind)
         if place not in self._read:
             self._read[place] = READ[kind](self._columns[expression.name])
         return self._read[place]
 
     @_value.register
-    def _constant(self, expression: Constant, kind: str) -> Any:
+    def _constant(self, expression: row.Constant, kind: str) -> Any:
         value = expression.value
         if kind == TEXT:
             return Texts(np.zeros(self.size, dtype=np.int64), [str(value)])
         return np.full(self.size, value, dtype=float if kind == NUMBER else np.int8)
 
     @_value.register
-    def _comparison(self, expression: Comparison, kind: str) -> np.ndarray:  # noqa: ARG002
+    def _comparison(self, expression: row.Comparison, kind: str) -> np.ndarray:  # noqa: ARG002
         wanted = expression.compared(self._kinds)
         left, right = (self._value(side, wanted) for side in expression.parts)
         if isinstance(left, Texts):
@@ -133,7 +122,7 @@ class RowValues:
         return _with_null(COMPARE[expression.operator](left, right), null)
 
     @_value.register
-    def _logic(self, expression: Logic, kind: str) -> np.ndarray:  # noqa: ARG002
+    def _logic(self, expression: row.Logic, kind: str) -> np.ndarray:  # noqa: ARG002
         left, right = (self._value(side, TRUTH) for side in expression.parts)
         decides = 0 if expression.operator == "and" else 1
         decided = (left == decides) | (right == decides)
@@ -141,18 +130,18 @@ class RowValues:
         return np.where(decided, decides, np.where(null, NULL, 1 - decides)).astype(np.int8)
 
     @_value.register
-    def _negation(self, expression: Negation, kind: str) -> np.ndarray:  # noqa: ARG002
+    def _negation(self, expression: row.Negation, kind: str) -> np.ndarray:  # noqa: ARG002
         of = self._value(expression.of, TRUTH)
         return np.where(of == NULL, NULL, 1 - of).astype(np.int8)
 
     @_value.register
-    def _arithmetic(self, expression: Arithmetic, kind: str) -> np.ndarray:  # noqa: ARG002
+    def _arithmetic(self, expression: row.Arithmetic, kind: str) -> np.ndarray:  # noqa: ARG002
         left, right = (self._value(side, NUMBER) for side in expression.parts)
         found = COMPUTE[expression.operator](left, right)
         return np.where(right == 0, np.nan, found) if expression.operator == "/" else found
 
     @_value.register
-    def _is_null(self, expression: IsNull, kind: str) -> np.ndarray:  # noqa: ARG002
+    def _is_null(self, expression: row.IsNull, kind: str) -> np.ndarray:  # noqa: ARG002
         given = expression.of.gives(self._kinds)
         if given == ANY:  # a cell that is empty, not one that is no number
             return is_null(self._value(expression.of, TEXT), self._columns.get(expression.of.columns[0])).astype(
@@ -161,14 +150,14 @@ class RowValues:
         return is_null(self._value(expression.of, given)).astype(np.int8)
 
     @_value.register
-    def _is_in(self, expression: IsIn, kind: str) -> np.ndarray:  # noqa: ARG002
+    def _is_in(self, expression: row.IsIn, kind: str) -> np.ndarray:  # noqa: ARG002
         of = self._value(expression.of, expression.compared(self._kinds))
         if isinstance(of, Texts):
             return of.mapped({word: int(word in expression.members) for word in of.words}, NULL, np.int8)
         return _with_null(np.isin(of, np.array(expression.members, dtype=of.dtype)), is_null(of))
 
     @_value.register
-    def _lookup(self, expression: PublicLookup, kind: str) -> Any:
+    def _lookup(self, expression: row.PublicLookup, kind: str) -> Any:
         of = self._value(expression.of, expression.compared(self._kinds))
         places = places_in(of, expression.keys)
         if kind == TEXT and kind_of(expression.values[0]) == TEXT:
@@ -181,7 +170,7 @@ class RowValues:
         return np.array([*expression.values, missing], dtype=dtype)[places]
 
 
-def _places(words: list[Any], expression: PublicLookup) -> list[int]:
+def _places(words: list[Any], expression: row.PublicLookup) -> list[int]:
     known = {word: place for place, word in enumerate(words)}
     return [known[value] for value in expression.values]
 

@@ -42,10 +42,31 @@ class UserIds:
         return found
 
     def hashed(self, units: Any) -> np.ndarray:
-        """Hashes of ids, none of them missing: of numbers by value, of texts by their bytes, of others by `repr`."""
+        """Hashes of ids, none of them missing: of numbers by value, of texts by their bytes, of others by `repr`.
+
+        An id has the same one whatever stands beside it: else an odd id would decide what is kept of other users.
+        """
         letter, _, ids = id_form(units)
         if letter == "T":
-            return TextBytes(ids).hashes(int(self._key[1]))
-        if letter == "O":
-            return np.array([keyed_hash(self._secret, unit, PURPOSE) for unit in ids.tolist()], dtype=np.uint64)
-        return mixed(mixed(ids.view(np.uint64) + self._key[0]) ^ self._key[1])
+            return self._of_texts(ids)
+        return self._of_objects(ids.tolist()) if letter == "O" else self._of_numbers(ids.view(np.uint64))
+
+    def _of_texts(self, texts: Any) -> np.ndarray:
+        return TextBytes(texts).hashes(int(self._key[1]))
+
+    def _of_numbers(self, words: np.ndarray) -> np.ndarray:
+        return mixed(mixed(words + self._key[0]) ^ self._key[1])
+
+    def _of_objects(self, ids: list[Any]) -> np.ndarray:
+        """Of ids that no array can hold together: texts and whole numbers as where one does."""
+        import pyarrow
+
+        texts = [place for place, unit in enumerate(ids) if type(unit) is str]
+        whole = [place for place, unit in enumerate(ids) if type(unit) is int and -(2**63) <= unit < 2**64]
+        found = np.zeros(len(ids), dtype=np.uint64)
+        said = [ids[place].encode(errors="surrogatepass") for place in texts]
+        found[texts] = self._of_texts(pyarrow.array(said, pyarrow.large_binary()))
+        found[whole] = self._of_numbers(np.array([ids[place] % 2**64 for place in whole], dtype=np.uint64))
+        for place in set(range(len(ids))).difference(texts, whole):
+            found[place] = keyed_hash(self._secret, ids[place], PURPOSE)
+        return found
