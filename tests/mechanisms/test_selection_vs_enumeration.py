@@ -232,6 +232,13 @@ def test_a_run_that_may_reveal_all_has_no_epsilon_at_delta_zero(run: hush.Mechan
         assert mechanism.epsilon(delta=0).upper == math.inf
 
 
+def test_a_run_that_reveals_nothing() -> None:
+    """Just below epsilon 0, where e^epsilon rounds to 1."""
+    nothing = hush.PureDP(1.0).on(hush.Poisson(rate=0.0)).best_of(runs=PoissonRuns(10.0))
+    for delta in (1e-300, 1e-9):
+        assert nothing.best_of(runs=GeometricRuns(0.999999999)).epsilon(delta=delta).upper < 1e-9
+
+
 def test_sampled_runs_and_runs_on_one_sample_differ() -> None:
     runs = GeometricRuns(0.1)
     each = hush.Gaussian(1.0).on(hush.Poisson(rate=0.1)).best_of(runs=runs)

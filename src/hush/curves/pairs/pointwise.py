@@ -12,7 +12,6 @@ import numpy as np
 from hush.arrays import Array
 from hush.curves.interval import Interval, known
 from hush.curves.pairs.pair import Pair
-from hush.curves.pairs.public_choice import Blend
 from hush.curves.renyi.curve import RenyiCurve
 from hush.numerics.engines.loss_source import Tails
 from hush.numerics.laws.law import Law
@@ -179,7 +178,7 @@ class Largest(Several):
                 seen[id(pair)] = pair.log_delta(epsilon, tolerance)
             return seen[id(pair)]
 
-        asks = [(lambda p=p: p.log_delta_by(ask, epsilon) if isinstance(p, Blend) else ask(p)) for p in self.parts]
+        asks = [(lambda pair=pair: pair.log_delta_by(ask, epsilon)) for pair in self.parts]
         return self._chosen([attempt(one, (-math.inf, 0.0)) for one in asks])
 
     @property

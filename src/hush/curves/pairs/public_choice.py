@@ -72,7 +72,6 @@ class Blend(Pair):
         return self.log_delta_by(lambda pair: pair.log_delta(epsilon, tolerance), epsilon)
 
     def log_delta_by(self, ask: Callable[[Pair], Interval], epsilon: float) -> Interval:
-        """The same from what `ask` says of each part: blends that share parts need not ask them twice."""
         found = [(math.log(weight), attempt(lambda p=pair: ask(p), (-math.inf, 0.0))) for pair, weight in self.parts]
         start = math.log(self.idle * -math.expm1(epsilon)) if epsilon < 0 < self.idle else -math.inf
         slack = 4 * UNIT * (2 + len(found))
