@@ -225,6 +225,20 @@ def test_edges_of_poisson(mean: float) -> None:
         assert found.upper <= 1.001 * mean
 
 
+@pytest.mark.parametrize("run", [hush.ApproxDP(0.5, 1e-9), hush.FromPair.of([0.5, 0.5, 0.0], [0.4, 0.3, 0.3])], ids=str)
+@pytest.mark.parametrize("runs", [GeometricRuns(0.5), PoissonRuns(3.0)], ids=str)
+def test_a_run_that_may_reveal_all_has_no_epsilon_at_delta_zero(run: hush.Mechanism, runs: Runs) -> None:
+    for mechanism in (run.best_of(runs=runs), run.best_of(runs=runs).best_of(runs=GeometricRuns(0.5))):
+        assert mechanism.epsilon(delta=0).upper == math.inf
+
+
+def test_a_run_that_reveals_nothing() -> None:
+    """Just below epsilon 0, where e^epsilon rounds to 1."""
+    nothing = hush.PureDP(1.0).on(hush.Poisson(rate=0.0)).best_of(runs=PoissonRuns(10.0))
+    for delta in (1e-300, 1e-9):
+        assert nothing.best_of(runs=GeometricRuns(0.999999999)).epsilon(delta=delta).upper < 1e-9
+
+
 def test_sampled_runs_and_runs_on_one_sample_differ() -> None:
     runs = GeometricRuns(0.1)
     each = hush.Gaussian(1.0).on(hush.Poisson(rate=0.1)).best_of(runs=runs)

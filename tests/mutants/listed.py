@@ -585,6 +585,18 @@ MUTANTS = [
         "tests.mechanisms.test_capped_batches_vs_enumeration:test_plain_poisson_is_not_enough",
     ),
     Mutant(
+        "for any number of records, batches of the fewest in each range",
+        selection_bugs.emptier_batches,
+        "tests.mechanisms.test_capped_batches_vs_enumeration:"
+        "test_any_number_of_records_is_above_every_number_and_near_the_worst",
+        (0.1, 12, 1.0, hush.Relation.ADD_REMOVE),
+    ),
+    Mutant(
+        "candidates of a search tried in turn",
+        selection_bugs.candidates_in_turn,
+        "tests.learning.tuning.test_private_search:test_the_best_has_the_law_of_the_best",
+    ),
+    Mutant(
         "a cluster drawn and accounted for by record",
         selection_bugs.cluster_as_records,
         "tests.mechanisms.test_surveys_vs_enumeration:test_the_pure_loss_of_a_cluster_is_attained",

@@ -40,6 +40,23 @@ def losing_runs_shown(patch: Patch) -> None:
     patch.setattr(secret_runs, "_checked", kept)
 
 
+def candidates_in_turn(patch: Patch) -> None:
+    """The k-th run tries the k-th candidate: runs are not alike, and no theorem covers them."""
+    turn = iter(range(10**9))
+    patch.setattr(secret_runs, "integers", lambda _bits, many, size: np.array([next(turn) % many] * size))
+
+
+def emptier_batches(patch: Patch) -> None:
+    """For any number of records: between two numbers the fullness of the smaller one."""
+    real = CappedPoisson._cases.func
+
+    def cases(self: CappedPoisson) -> tuple[list[float], list[float]]:
+        chances, filled = real(self)
+        return chances, [filled[0], *filled[:-1]]
+
+    patch.setattr(CappedPoisson, "_cases", property(cases))
+
+
 def small_chances_are_none(patch: Patch) -> None:
     """In a lower bound: outcomes that are hardly possible on one side count as impossible there."""
 

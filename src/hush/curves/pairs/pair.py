@@ -81,6 +81,10 @@ class Pair(ABC):
     def log_delta(self, epsilon: float, tolerance: float = 1e-9) -> Interval:
         """Bounds on log of delta(epsilon) = sup over events of P - e^epsilon Q, for every real epsilon."""
 
+    def log_delta_by(self, ask: Callable[[Pair], Interval], epsilon: float) -> Interval:  # noqa: ARG002
+        """The same from what `ask` says of its parts: pairs that share parts need not ask them twice."""
+        return ask(self)
+
     @abstractmethod
     def swap(self) -> Pair:
         """(Q, P)."""

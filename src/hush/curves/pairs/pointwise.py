@@ -169,6 +169,18 @@ class Largest(Several):
         lows, highs = zip(*map(known, ends), strict=True)
         return max(lows), max(highs)
 
+    def log_delta(self, epsilon: float, tolerance: float = 1e-7) -> Interval:
+        """What several blends have in common is asked once."""
+        seen: dict[int, Interval] = {}
+
+        def ask(pair: Pair) -> Interval:
+            if id(pair) not in seen:
+                seen[id(pair)] = pair.log_delta(epsilon, tolerance)
+            return seen[id(pair)]
+
+        asks = [(lambda pair=pair: pair.log_delta_by(ask, epsilon)) for pair in self.parts]
+        return self._chosen([attempt(one, (-math.inf, 0.0)) for one in asks])
+
     @property
     def infinite(self) -> float:
         return max(part.infinite for part in self.parts)

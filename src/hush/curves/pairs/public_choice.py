@@ -69,10 +69,10 @@ class Blend(Pair):
         return self._each(lambda pair: pair.sketched())
 
     def log_delta(self, epsilon: float, tolerance: float = 1e-9) -> Interval:
-        found = [
-            (math.log(weight), attempt(lambda p=pair: p.log_delta(epsilon, tolerance), (-math.inf, 0.0)))
-            for pair, weight in self.parts
-        ]
+        return self.log_delta_by(lambda pair: pair.log_delta(epsilon, tolerance), epsilon)
+
+    def log_delta_by(self, ask: Callable[[Pair], Interval], epsilon: float) -> Interval:
+        found = [(math.log(weight), attempt(lambda p=pair: ask(p), (-math.inf, 0.0))) for pair, weight in self.parts]
         start = math.log(self.idle * -math.expm1(epsilon)) if epsilon < 0 < self.idle else -math.inf
         slack = 4 * UNIT * (2 + len(found))
         low, high = (

@@ -127,7 +127,8 @@ class SelectionPair(Pair):
         high = self.log_bound(epsilon, tolerance)
         if epsilon < 0:  # the other direction says as much: 1 - e^eps + e^eps delta(-eps)
             other = math.exp(self._other.log_bound(-epsilon, tolerance))
-            high = min(high, math.log1p(-math.exp(epsilon) * (1 - other)) + 8 * UNIT if other < 1 else 0.0)
+            whole = -math.expm1(epsilon) + math.exp(epsilon) * other
+            high = min(high, math.log(whole) + 8 * UNIT if whole > 0 else -math.inf)
         return low, max(min(high, 0.0), low)
 
     def _need_layers(self) -> None:

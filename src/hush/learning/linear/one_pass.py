@@ -35,6 +35,12 @@ LARGEST_WEIGHTS = 100.0
 """Radius of the ball that iterates are projected on."""
 BLOCK = 1 << 12
 """Steps whose noise is drawn at once."""
+NEAR = 0.01
+"""So much of the budget may be left unused: each look takes most of a second."""
+LOOKS = 8
+"""Looks around a first guess of the noise, until it is searched for in the whole range."""
+FALL, STEEPEST = -1.5, -4.0
+"""How fast log epsilon falls in log noise, at the least and at the most: only the number of looks depends on it."""
 
 
 @dataclass(frozen=True)
@@ -171,7 +177,7 @@ def _least_noise(
     epsilon: float,
     delta: float,
 ) -> SampledGradientDescent:
-    """The run with the least noise that meets the budget."""
+    """The run with the least noise that meets the budget: from a guess, by few looks at what is certified."""
 
     def build(noise: float) -> SampledGradientDescent:
         return SampledGradientDescent(
@@ -186,4 +192,26 @@ def _least_noise(
         )
 
     over = (0.05 * loss.lipschitz / batch_size, MOST_NOISE * loss.lipschitz / batch_size)
-    return build(float(calibrate(build, over=over, epsilon=epsilon, delta=delta, tolerance=1e-2).value))
+    budget = {"over": over, "epsilon": epsilon, "delta": delta, "tolerance": NEAR}
+    place = math.log(calibrate(lambda noise: build(noise).unfilled(), **budget).value)
+    seen: list[tuple[float, float]] = []
+    for _ in range(LOOKS):
+        run = build(math.exp(place))
+        spent = run.epsilon(delta=delta, tolerance=NEAR).upper / epsilon
+        if not 0 < spent < math.inf:
+            break
+        excess = math.log(spent)
+        if -NEAR <= excess <= 0:
+            return run
+        seen.append((place, excess))
+        place += _step(seen)
+    return build(float(calibrate(build, **budget).value))
+
+
+def _step(seen: list[tuple[float, float]]) -> float:
+    """From the last place to where the line through it and the one before ends a little below 0."""
+    place, excess = seen[-1]
+    slope = FALL
+    if len(seen) > 1 and place != seen[-2][0]:
+        slope = min(max((excess - seen[-2][1]) / (place - seen[-2][0]), STEEPEST), FALL)
+    return -(excess + NEAR / 2) / slope

@@ -26,8 +26,9 @@ THEOREM = (
     "docs/theory/selection.md (Koskela, Redberg, Wang 2024 for one layer)"
 )
 ASSUMES = (
-    "each run, its score included, is this mechanism whatever candidate it tries; candidates, the law of the number of "
-    "runs and how ties are broken do not depend on the data; the number of runs and the losing runs stay secret"
+    "each run, its score included, is this mechanism whatever candidate it tries; all runs are alike: each draws its "
+    "candidate by itself from one public law, not in turn from a list; that law, the law of the number of runs and how "
+    "ties are broken do not depend on the data; the number of runs and the losing runs stay secret"
 )
 
 

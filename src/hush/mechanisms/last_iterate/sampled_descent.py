@@ -26,6 +26,7 @@ from hush.mechanisms.leaves.gaussian import Gaussian
 from hush.mechanisms.mechanism import Mechanism
 from hush.mechanisms.neighbours import Neighbours
 from hush.mechanisms.schemes.capped_poisson import CappedPoisson
+from hush.mechanisms.schemes.poisson import Poisson
 from hush.mechanisms.traits import Scope
 from hush.numerics.rounding import UNIT
 
@@ -168,6 +169,13 @@ class SampledGradientDescent(Leaf, HiddenIterates):
     def composed(self) -> Mechanism:
         """The guarantee if every iterate were released."""
         return self._step().repeat(self.iterations)
+
+    def unfilled(self) -> Mechanism:
+        """What costs about as much and is cheap to ask, for guesses only: as if none of the last batches were full."""
+        last, share = self._chosen[0]
+        noise = self.noise * self.batch_size / self.loss.lipschitz * math.sqrt(1 - share)
+        steps = Gaussian(noise).on(Poisson(rate=self.scheme.rate)).repeat(last)
+        return Gaussian(1 / min(max(self._restart(last, share), LEAST_MU), LARGEST_MU)).then(steps)
 
     def places(self) -> list[int]:
         return checkpoints(self.iterations)

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import math
 from dataclasses import dataclass, field
+from functools import cached_property
 from typing import ClassVar
 
 import numpy as np
@@ -31,7 +32,7 @@ MOST_RECORDS = 10**9
 """Up to here the sum of a binomial tail takes milliseconds."""
 ROOM = 5
 """Deviations above its mean at which a batch for training is cut: so few are, that it costs nothing."""
-NUMBERS = (-8, -4, -2, -1, 0, 0.5, 1, 1.5, 2, 2.5, 3, 4, 6, 10)
+NUMBERS = (-4, -2, -1, -0.5, 0, 0.5, 1, 1.5, 2, 3, 4, 6)
 """Numbers of records at which a batch of any of them is looked at: how far the mean batch is above the cap, in roots of
 the cap. Any list is valid."""
 
@@ -146,18 +147,23 @@ class CappedPoisson(OneSample):
         displaced = _displacing(inner, neighbours, self._chance(self.population))
         return Blend.of([(free, 1 - least), (displaced, max(filled, FAINT))])
 
-    def _any_number(self, free: Pair, inner: Mechanism, neighbours: Neighbours) -> Pair:
-        """The largest over all numbers of records: between two of them the chance of one and the fullness of the next.
+    @cached_property
+    def _cases(self) -> tuple[list[float], list[float]]:
+        """Chances of the record to be in a full batch, and of the batch to be full, between numbers of records.
 
-        With more records a full batch is likelier, and one record less likely to be in it.
+        With more records a full batch is likelier, and one record less likely to be in it: the chance of one number
+        and the fullness of the next hold between them.
         """
         spread = math.sqrt(self.cap + 1)
         means = (self.cap + steps * spread for steps in NUMBERS)
         numbers = sorted({max(math.ceil(min(mean / self.rate, MOST_RECORDS)), self.cap + 1) for mean in means})
         chances = [self._most, *(self._chance(number) for number in numbers)]
-        filled = [*(max(self._full_of(number)[0][1], FAINT) for number in numbers), 1.0]
-        displaced = (_displacing(inner, neighbours, chance) for chance in chances)
-        blends = (Blend.of([(free, 1 - w), (pair, w)]) for pair, w in zip(displaced, filled, strict=True))
+        return chances, [*(max(self._full_of(number)[0][1], FAINT) for number in numbers), 1.0]
+
+    def _any_number(self, free: Pair, inner: Mechanism, neighbours: Neighbours) -> Pair:
+        """The largest over all numbers of records."""
+        displaced = (_displacing(inner, neighbours, chance) for chance in self._cases[0])
+        blends = (Blend.of([(free, 1 - w), (pair, w)]) for pair, w in zip(displaced, self._cases[1], strict=True))
         return Largest.of((free, *blends))
 
     def listed(self, records: int, least: float) -> tuple[Counts, float]:
