@@ -52,3 +52,18 @@ def test_points_of_another_program(point: tuple[float, float, int, float], truth
     low, high = remove({"sigma": sigma, "q": rate, "T": steps}).epsilon(math.log(delta), 1e-6)
     assert low * (1 - 1e-9) <= truth <= high * (1 + 1e-9)
     assert high - low <= 1e-6 * high
+
+
+DEEP = [
+    (0.412525500872895, 5.31615327290656e-06, 7013, 6.028931087416063e-47),
+    (4.35772437750687, 0.000198448980561274, 2, 5.8748134534412e-45),
+    (1.58371183232287, 1.22711601273328e-05, 167042, 1.7398649923016546e-33),
+]
+"""Runs at tiny deltas, where the first line of a level may be poor."""
+
+
+@pytest.mark.parametrize("point", DEEP)
+def test_tiny_deltas_are_narrow(point: tuple[float, float, int, float]) -> None:
+    noise, rate, steps, delta = point
+    bound = hush.Gaussian(noise).on(hush.Poisson(rate=rate)).repeat(steps).epsilon(delta=delta)
+    assert 0 < bound.upper - bound.lower <= 1e-6 * bound.upper

@@ -57,7 +57,8 @@ DIFFERENCE = 1e-5
 LEAST_SCALE = 1e-12
 """Smaller scales are not resolved."""
 FARTHEST_ORDER, PER_LOG, LEAST_ORDER, PER_DECADE = 100.0, 2.5, 0.05, 4
-"""Orders go from 0.05 to (100 - 2.5 log delta)/scale, four per power of ten; more are added where no line is found that is good enough."""
+"""Orders go from 0.05 to (100 - 2.5 log delta)/scale, four per power of ten; more are added where no line found so is
+good enough."""
 BETWEEN = np.array([-0.95, -0.85, -0.7, -0.5, -0.3, -0.15, -0.05])
 """Orders between the poles."""
 HALVINGS, SMALLEST = 20, 1e-12
