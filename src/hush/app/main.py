@@ -88,6 +88,8 @@ def main(argv: Sequence[str] | None = None) -> int:
         return _failed(str(error), USAGE, words)
     except HushError as error:
         return _failed(_said(error, words), _code(error), words, type(error).__name__)
+    except MemoryError:  # such as a file whose head promises more than there is
+        return _failed("this takes more memory than there is", USAGE, words)
     except OSError as error:  # of the system, about a file that was named on the command line, or about the output
         _give_up_writing()
         where = f": {error.filename}" if error.filename else ""
