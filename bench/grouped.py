@@ -41,7 +41,7 @@ QUESTIONS = {
 }
 OFFERED = {
     "DuckDB, inexact and not private": ("groups", "many groups"),
-    "OpenDP": ("groups", "records of a user"),
+    "OpenDP": ("groups", "records of a user", "groups of a user"),
     "PipelineDP": ("groups", "records of a user"),
 }
 WORDS = {
