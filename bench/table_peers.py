@@ -17,6 +17,8 @@ BOUNDS = (0, 2000)
 REGIONS = ("N", "S", "E", "W")
 GROUPS = 1000
 CONTRIBUTIONS = 5
+COPIES = 250
+"""Releases that OpenDP is asked for at once."""
 
 Asked = Callable[[], Any]
 
@@ -46,13 +48,13 @@ def duckdb_speed(question: str, file: str) -> Asked:
 
 
 def opendp_speed(question: str, file: str) -> Asked:
-    """Count and sum by a thousand given groups, of records or of at most five records of each user."""
+    """Count and sum by a thousand given groups: of all records, or of users as they are limited."""
     import opendp.prelude as dp
     import polars
 
     dp.enable_features("contrib", "honest-but-curious")
     frame = polars.scan_parquet(file).with_columns(x=polars.col("x").cast(polars.Int64))
-    users = question == "records of a user"
+    users = question != "groups"
     keys = polars.LazyFrame({"g": list(range(GROUPS))}, schema={"g": polars.Int32})
     unit = dp.unit_of(contributions=CONTRIBUTIONS, identifier="who") if users else dp.unit_of(contributions=1)
     context = dp.Context.compositor(
@@ -63,7 +65,11 @@ def opendp_speed(question: str, file: str) -> Asked:
         margins=[dp.polars.Margin(max_length=200_000_000)],
     )
     query = context.query()
-    query = query.truncate_per_group(CONTRIBUTIONS) if users else query
+    if question == "records of a user":
+        query = query.truncate_per_group(CONTRIBUTIONS)
+    elif question == "groups of a user":
+        # the first groups: its sample of them fails here (two fields of one name)
+        query = query.truncate_num_groups(CONTRIBUTIONS, by=["g"], keep="first").truncate_per_group(2, by=["g"])
     made = query.group_by("g").agg(dp.len(), polars.col("x").dp.sum(BOUNDS)).with_keys(keys)
     return lambda: made.release().collect()
 
@@ -103,21 +109,29 @@ def _pipeline(rows: Any, metrics: Any, keys: list[Any], names: tuple[str, str, s
 
 
 def opendp_accuracy(file: str) -> Asked:
-    """One query of three statistics; the mean is the noisy sum over the noisy count."""
+    """One query of three statistics; the mean is the noisy sum over the noisy count.
+
+    A query takes long to be made ready, so each is asked of many copies of the people at once, every copy with regions
+    of its own: a person is still in one group, and the noise of a group is what it is without the copies.
+    """
     import opendp.prelude as dp
     import polars
 
     dp.enable_features("contrib")
-    frame, income = polars.scan_parquet(file), polars.col("income")
-    keys = polars.LazyFrame({"region": list(REGIONS)})
+    frame, income = polars.read_parquet(file), polars.col("income")
+    own = [[f"{region}{copy}" for region in REGIONS] for copy in range(COPIES)]
+    copies = [frame.with_columns(region=polars.col("region") + str(copy)) for copy in range(COPIES)]
+    everybody = polars.concat(copies).lazy()
+    keys = polars.LazyFrame({"region": [region for regions in own for region in regions]})
+    ready: list[list[list[float]]] = []
 
-    def ask() -> list[list[float]]:
+    def batch() -> None:
         context = dp.Context.compositor(
-            data=frame,
+            data=everybody,
             privacy_unit=dp.unit_of(contributions=1),
             privacy_loss=dp.loss_of(epsilon=1.0),
             split_evenly_over=1,
-            margins=[dp.polars.Margin(max_length=100_000)],
+            margins=[dp.polars.Margin(max_length=100_000_000)],
         )
         every = [
             dp.len().alias("n"),
@@ -126,8 +140,14 @@ def opendp_accuracy(file: str) -> Asked:
         ]
         found = context.query().group_by("region").agg(every).with_keys(keys).release().collect()
         rows = {row["region"]: row for row in found.to_dicts()}
-        of = [rows[region] for region in REGIONS]
-        return [[row["n"], min(max(row["sum"] / max(row["n"], 1), 0), 2000), row["middle"]] for row in of]
+        for regions in own:
+            of = [rows[region] for region in regions]
+            ready.append([[row["n"], min(max(row["sum"] / max(row["n"], 1), 0), 2000), row["middle"]] for row in of])
+
+    def ask() -> list[list[float]]:
+        if not ready:
+            batch()
+        return ready.pop()
 
     return ask
 
