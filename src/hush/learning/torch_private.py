@@ -5,6 +5,7 @@ They may be gone in another version of torch. Then what stands here falls back o
 
 from __future__ import annotations
 
+import sys
 import warnings
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from contextlib import contextmanager
@@ -33,9 +34,6 @@ _COMPILERS_MARK, _COMPILERS_MARKS = "_dynamo_static_input_type", ("guarded", "un
 _COMPILERS_NOTE = "_torchdynamo"
 _TABLES = "_parameters", "_buffers", "_modules"
 _HOOKS = "_backward_hooks", "_post_accumulate_grad_hooks"
-
-TENSOR_AND_STORAGE = 2
-"""How often memory is in use that nobody else has: by the tensor, and by the storage that is asked."""
 
 # Containers, nested in one another, of tensors.
 
@@ -111,8 +109,13 @@ def unshared(values: Tensor) -> bool:
 
     A tensor that was given away under another name is not seen: give away views.
     """
+    return _uses is not None and _holders(values) == _holders(torch.empty(1))
+
+
+def _holders(values: Tensor) -> tuple[int, int]:
+    """How often the memory is held: as an object of Python, of which there is one, and by tensors."""
     storage = values.untyped_storage()
-    return _uses is not None and _uses(storage._cdata) == TENSOR_AND_STORAGE
+    return sys.getrefcount(storage), _uses(storage._cdata)
 
 
 # Functions that are mapped over examples.

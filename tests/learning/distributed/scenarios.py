@@ -22,6 +22,7 @@ import hush
 from hush.arrays import Array
 from hush.learning import AdaptiveNorm, Automatic, FastNoise, PrivateGradient, Ranks, SecureNoise, fit
 from hush.learning.distributed.split_draws import rank_batches
+from hush.ledger import Budget, Ledger
 from hush.randomness.source import SECURE
 
 N = 60
@@ -342,3 +343,49 @@ def users_on_shards(folder: Path) -> str:
     except hush.NotCovered as error:
         return str(error)
     return ""
+
+
+def paid_fit(
+    folder: Path, epsilon: float, key: str | None, given: str = "all", dies: int = 0, resume: bool = False
+) -> Any:
+    """A fit that a book pays for: its steps, or the error; how often words were asked for; and what is spent."""
+    ranks = Ranks(timeout=TIMEOUT)
+    path = folder / "budget.db"
+    if ranks.leads and not path.exists():
+        Ledger.create(path).add("data", Budget(epsilon=epsilon, delta=1e-2))
+    dist.barrier()
+    book = Ledger.open(path)
+    account = book.account("data", key=key) if key else book
+    source, shown = Secret(), []
+
+    def on_step(progress: Any) -> None:
+        shown.append(progress.step)
+        if progress.step == dies and ranks.rank == 1:
+            os.kill(os.getpid(), signal.SIGKILL)
+
+    options: dict[str, Any] = {"save_to": folder / "paid", "save_every": 2, "on_step": on_step} if key else {}
+    if resume:
+        options["resume_from"] = folder / "paid"
+    if given == "all" or ranks.leads:
+        options["ledger"] = account
+    model = model_of()
+    try:
+        done = fit(model, data(), PLAN, loss=F.cross_entropy, max_norm=1.0, ranks=ranks, source=source, **options)
+        said = "done", str(done.steps)
+    except hush.HushError as error:
+        said = type(error).__name__, str(error)
+    entries = len([entry for entry in book.last_entries(100) if entry.mechanism])
+    return said, source.asked, entries, shown, weights(model)
+
+
+class Secret(Counting):
+    """Secret words that are counted."""
+
+    private = True
+
+    def __init__(self) -> None:
+        super().__init__(0)
+
+    def words(self, count: int) -> Array:
+        self.asked += count
+        return SECURE.words(count)

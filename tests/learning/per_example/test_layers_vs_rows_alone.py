@@ -9,8 +9,11 @@ import torch
 from torch import Tensor, nn
 from torch.nn.utils.parametrizations import orthogonal, weight_norm
 
+from hush.learning import torch_private
 from hush.learning.per_example.clipped_sum import CheckedModel
 from hush.learning.per_example.clipping import CHARGED_ROUNDING, Flat
+from hush.learning.per_example.layers.convolutions import _gram_of_patches, convolution
+from hush.learning.per_example.layers.layer_gradients import Scratch
 from hush.learning.per_example.layers.rules import embedding_bag
 from tests.learning.models import Wired, distance, gradients_alone
 
@@ -120,6 +123,21 @@ LAYERS: dict[str, tuple[Make, Callable[[], Tensor]]] = {
     "convolution that is measured": (lambda: nn.Conv2d(24, 32, 3, padding=1), reals(24, 4, 5)),
     "convolution that is measured, even": (lambda: nn.Conv2d(24, 32, (4, 3), padding="same"), reals(24, 4, 5)),
     "convolution that is measured, 1d": (lambda: nn.Conv1d(24, 32, 4, stride=2, dilation=2), reals(24, 40)),
+    "convolution that is made": (lambda: nn.Conv2d(16, 8, 3, padding=1), reals(16, 12, 11)),
+    "convolution that is made, even and strided": (
+        lambda: nn.Conv2d(17, 9, (4, 3), stride=(2, 1), padding=(1, 2), dilation=(1, 2), bias=False),
+        reals(17, 14, 12),
+    ),
+    "convolution that is made, 1d": (lambda: nn.Conv1d(16, 5, 4, padding="same"), reals(16, 60)),
+    "convolution that is made row by row": (lambda: nn.Conv2d(3, 24, 7, stride=2, padding=3), reals(3, 48, 40)),
+    "convolution of a small picture": (lambda: nn.Conv2d(16, 24, 3, padding=1), reals(16, 2, 2)),
+    "convolution of a small picture, strided": (
+        lambda: nn.Conv2d(16, 24, (5, 3), stride=2, padding=(2, 3), dilation=(1, 2)),
+        reals(16, 3, 2),
+    ),
+    "convolution of one pixel": (lambda: nn.Conv2d(16, 24, 3, padding=1, bias=False), reals(16, 1, 1)),
+    "weight norm of a kernel that is made": (lambda: weight_norm(nn.Conv2d(16, 8, 3, padding=1)), reals(16, 12, 11)),
+    "weight norm of a small picture": (lambda: weight_norm(nn.Conv2d(16, 24, 3, padding=1)), reals(16, 2, 2)),
     "convolution with few places": (lambda: nn.Conv2d(8, 12, 3, stride=2), reals(8, 6, 7)),
     "weight norm of a kernel that is measured": (
         lambda: weight_norm(nn.Conv2d(24, 32, 3, padding=1)),
@@ -178,6 +196,62 @@ def test_sums_are_those_of_rows_alone(name: str, kind: torch.dtype) -> None:
         _, found = checked.room()
         checked.add_clipped(found, tuple(part[:count] for part in batch), 2.0, Flat())
         assert distance(found, clipped(alone[:count], 2.0)) < (1e-5 if kind == torch.float32 else 1e-10)
+
+
+@pytest.mark.parametrize("bad", [torch.nan, torch.inf, 1e30])
+@pytest.mark.parametrize(("channels", "size"), [(16, 12), (17, 12), (3, 48)])
+def test_a_row_that_is_not_finite_touches_no_other_of_its_convolution(channels: int, size: int, bad: float) -> None:
+    torch.manual_seed(6)
+    layer, inputs = nn.Conv2d(channels, 24, 7, padding=3), torch.randn(7, channels, size, size)
+    left = torch.randn(7, 24, size, size)
+    before = convolution(layer, inputs, left, ("weight",), Scratch()).rows()["weight"]
+    inputs[3], left[3] = bad, bad
+    after = convolution(layer, inputs, left, ("weight",), Scratch()).rows()["weight"]
+    others = [0, 1, 2, 4, 5, 6]
+    assert torch.equal(before[others], after[others])
+
+
+@pytest.mark.parametrize(("size", "stride", "padding"), [(5, 1, 1), (6, 2, 2), (7, 1, 0)])
+def test_gram_matrices_of_patches_are_sums_of_those_of_pixels(size: int, stride: int, padding: int) -> None:
+    torch.manual_seed(7)
+    layer = nn.Conv2d(4, 5, (3, 2), stride=stride, padding=padding, dilation=(1, 2)).double()
+    inputs = torch.randn(3, 4, size, size + 1).double()
+    patches = nn.functional.unfold(inputs, (3, 2), (1, 2), padding, stride)
+    found = _gram_of_patches(layer, inputs, layer(inputs).shape[2:])
+    assert torch.allclose(found, patches.mT @ patches, rtol=0, atol=1e-12)
+
+
+@pytest.mark.parametrize("told", [True, False])
+def test_room_is_used_again_only_where_nobody_has_it(told: bool, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Whoever keeps a gradient, or a view, an array or a detached name of it, keeps its numbers."""
+    if not told:
+        monkeypatch.setattr(torch_private, "_uses", None)
+    model = nn.Linear(3, 2)
+    checked = CheckedModel.of(model, squares, (torch.randn(4, 3), torch.rand(4)))
+    flat, named = checked.room()
+    place = flat.data_ptr()
+    named["weight"].fill_(7.0)
+    del flat, named
+    flat, named = checked.room()
+    assert not told or flat.data_ptr() == place
+    assert not flat.any()
+    keepers: list[Callable[[Tensor], object]] = [
+        lambda kept: kept,
+        lambda kept: kept[1:],
+        lambda kept: kept.detach(),
+        lambda kept: kept.numpy(),
+        lambda kept: kept.untyped_storage(),
+        lambda kept: setattr(model.weight, "grad", kept),
+    ]
+    for keep in keepers:
+        named["weight"].fill_(7.0)
+        kept = keep(named["weight"])
+        place = flat.data_ptr()
+        del flat, named
+        flat, named = checked.room()
+        assert flat.data_ptr() != place, kept
+        del kept
+        model.zero_grad()
 
 
 @pytest.mark.parametrize("mode", ["sum", "mean"])

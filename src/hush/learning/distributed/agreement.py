@@ -13,7 +13,7 @@ import torch
 from torch import Tensor, nn
 
 from hush import errors
-from hush.errors import HushError, InvalidParameter, NotCovered
+from hush.errors import HushError, InvalidParameter, LedgerError, NotCovered
 from hush.learning.boundary import WITHHELD
 from hush.learning.distributed.ranks import Ranks
 from hush.randomness.source import Source
@@ -93,6 +93,24 @@ def agree(ranks: Ranks, facts: Mapping[str, str], sources: Mapping[str, Source])
         if twice:
             rule = f"coins of its own on every rank ({name}): a seed must differ by rank"
             raise InvalidParameter(f"A training on {ranks.size} ranks", rule, repeated=twice)
+
+
+def from_first(ranks: Ranks, run: Callable[[], str]) -> str:
+    """What the first rank finds, on all ranks, which wait for it; what it raises is raised on all."""
+    found, fault = "", None
+    if ranks.leads:
+        try:
+            found = run()
+        except Exception as error:  # also what is not ours: the others would wait for ever
+            fault = error
+    told = fault if fault is None or isinstance(fault, HushError) else LedgerError(f"raised {type(fault).__name__}")
+    try:
+        heard = _exchanged(ranks, told, {"found": found})
+    except HushError:
+        if fault is not None:
+            raise fault from None
+        raise
+    return heard[0]["found"]
 
 
 def _exchanged(ranks: Ranks, error: HushError | None, said: Mapping[str, Any]) -> list[Any]:

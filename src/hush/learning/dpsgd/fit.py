@@ -13,7 +13,7 @@ from torch.optim.lr_scheduler import LRScheduler
 from hush.account import Account
 from hush.checks import count
 from hush.curves.bound import Bound
-from hush.errors import InvalidParameter, NotCovered
+from hush.errors import InvalidParameter
 from hush.learning.distributed.agreement import digest_of_state, same_error_everywhere
 from hush.learning.distributed.ranks import Ranks
 from hush.learning.dpsgd.checkpoint import Checkpoint, FilePath
@@ -124,7 +124,7 @@ def fit(
     to `on_step`, one function or several; the training loss never is: it is not private.
     Checkpoints go to `save_to` every `save_every` steps (by default at the end); `resume_from` continues one.
     A `ledger` pays for the whole plan before the first step, as one charge. An account with a key may go on from the
-    last checkpoint that it knows of, and is not charged again. What a run shows must be in a checkpoint then: with
+    last checkpoint that it knows of, and is not charged again. Of several ranks the first one pays, once for all. What a run shows must be in a checkpoint then: with
     `save_to`, `on_step` is called right after each one. With `ranks` several processes train together; the first of
     them writes the checkpoints.
 
@@ -137,8 +137,6 @@ def fit(
     """
     plan = checked_plan(plan)
     every = _checked_interval(save_every, save_to, plan)
-    if ranks is not None and ledger is not None:
-        raise NotCovered("a ledger with several ranks: each would be charged. Let one process pay for plan.mechanism")
     gradient = PrivateGradient(
         model,
         loss,
@@ -164,11 +162,13 @@ def fit(
         private = private and was_private
     if ranks is not None:
         gradient.alike["optimizer"] = type(optimizer).__qualname__ + digest_of_state(optimizer.state_dict())
-        save_to = save_to if ranks.leads else None
+        gradient.alike["ledger"] = str((ledger is not None, save_to is not None, every))
+        save_to = save_to if ranks.leads or ledger is not None else None
     evaluation.of(model)  # what fails fails before anything is drawn
     optimizer.zero_grad()  # what others left there, for parameters that are not trained, has no noise
     if ledger is not None:
-        gradient.checked_rows(data, unit, collate_fn, workers)  # what is wrong with them costs nothing
+        # what is wrong with them, or not alike on all ranks, costs nothing
+        gradient.agreed_rows((data, unit, collate_fn, workers), source, ranks=ranks)
     run = SavedRun.begun(checkpoint, save_to, every, private, gradient, ledger=ledger, resumed=resume_from is not None)
     try:
         for batch in gradient.batches(data, source, unit=unit, collate_fn=collate_fn, workers=workers):

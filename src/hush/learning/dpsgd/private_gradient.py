@@ -136,7 +136,7 @@ class PrivateGradient:
         `workers` processes read rows a few steps ahead. The model is checked on random rows of these shapes before any
         row is drawn. unit: the user of each row, or `RowUsers(...)`, where users are drawn and protected, not rows.
         """
-        rows = self._agreed_rows((data, unit, collate_fn, workers), source, ranks=self.ranks)
+        rows = self.agreed_rows((data, unit, collate_fn, workers), source, ranks=self.ranks)
         run = self._run = object()
         self.noise.start_over()  # parts of the records are drawn anew too, and correlation must not reach across
         for examples in rows.each(rank_batches(self.plan, len(rows), source, start=self.steps, ranks=self.ranks)):
@@ -166,7 +166,7 @@ class PrivateGradient:
         return rows
 
     @same_error_everywhere
-    def _agreed_rows(
+    def agreed_rows(
         self, given: tuple[TrainingData, object, Collate | None, int], source: Source | None, *, ranks: Ranks | None
     ) -> TrainingRows | UserRows:
         """The checked rows; on several ranks, once all of them agree on what will run."""

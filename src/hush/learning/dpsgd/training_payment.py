@@ -14,8 +14,39 @@ from typing import Any
 
 from hush.account import Account, Charge, Reserved, checked_account
 from hush.errors import AlreadySpent
+from hush.learning.distributed.agreement import from_first
+from hush.learning.distributed.ranks import Ranks
 from hush.learning.dpsgd.checkpoint import Checkpoint, FilePath
 from hush.learning.dpsgd.private_gradient import PrivateGradient
+
+
+class PaidByFirst(Reserved):
+    """A charge that the first rank makes and keeps in its book, while the others wait; what it is refused, all are."""
+
+    def __init__(self, ranks: Ranks, account: Account, charge: Charge, resumed: int | None) -> None:
+        self.ranks = ranks
+        self._own: Reserved | None = None
+
+        def reserved() -> str:
+            self._own = account.reserve(charge, resumed=resumed)
+            return json.dumps([self._own.answer, self._own.noted])
+
+        self.answer, self.noted = json.loads(from_first(ranks, reserved))
+
+    def note(self, step: int, answer: str = "") -> None:
+        self._kept(lambda own: own.note(step, answer))
+        self.noted = step
+
+    def finish(self, answer: str) -> None:
+        self._kept(lambda own: own.finish(answer))
+
+    def _kept(self, keep: Callable[[Reserved], None]) -> None:
+        def kept() -> str:
+            if self._own is not None:
+                keep(self._own)
+            return ""
+
+        from_first(self.ranks, kept)
 
 
 @dataclass(eq=False)
@@ -27,6 +58,8 @@ class SavedRun:
     every: int | None
     private: bool
     reserved: Reserved | None
+    writes: bool = True
+    """Whether this process writes the file: of several ranks the first."""
     _known: tuple[Any, Any, Any] | None = field(default=None, repr=False)
     """Model and optimizer at the last step that the book knows of, where later ones may be drawn again."""
 
@@ -49,8 +82,12 @@ class SavedRun:
         plan = checkpoint.plan
         what = f"fit by a plan, {checkpoint.unit}, max_norm {gradient.norms.settings!r}: {plan.to_json()}"
         charge = Charge(what, plan.mechanism, unit=checkpoint.unit.split(",")[0], private=private)
-        reserved = account.reserve(charge, resumed=gradient.steps if resumed else None)
-        run = cls(checkpoint, save_to, every, private, reserved)
+        start = gradient.steps if resumed else None
+        if gradient.ranks is None:
+            reserved = account.reserve(charge, resumed=start)
+        else:
+            reserved = PaidByFirst(gradient.ranks, account, charge, start)
+        run = cls(checkpoint, save_to, every, private, reserved, gradient.ranks is None or gradient.ranks.leads)
         if reserved.answer is not None:
             if gradient.steps < plan.steps:
                 raise AlreadySpent("This training is finished, its model in its last checkpoint: resume_from that.")
@@ -88,7 +125,7 @@ class SavedRun:
                 if self.save_to is not None:
                     self._known = self.checkpoint.state()
 
-        if self.save_to is None:
+        if self.save_to is None or not self.writes:
             agreed()
         else:
             self.checkpoint.save(self.save_to, step, private=self.private, agreed=agreed)

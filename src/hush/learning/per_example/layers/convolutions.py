@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from typing import Any
 
 import torch
@@ -34,6 +34,8 @@ BLOCK = 16
 """Channels, at least, for which torch's convolutions with groups are fast."""
 LONG = 10**6
 """Products per example from which one convolution for each takes no longer than one for all."""
+MARGIN = 0.6
+"""Share of the places that patches read, at most, that lie in the picture, for a sum that leaves out all others."""
 SHIFT = 4
 """How many products an addition takes as long as, where Gram matrices of pixels are shifted and added up."""
 
@@ -44,7 +46,7 @@ def convolution(
     """A convolution is a matrix applied to patches; with channels last a patch is a few long runs of memory."""
     count, out = left.shape[:2]
     positions, into = left.shape[2:].numel(), inputs.shape[1] * math.prod(layer.kernel_size)
-    on_cpu = positions > FEW and left.device.type == "cpu"
+    on_cpu = left.device.type == "cpu" and (positions > FEW or _padded(layer, inputs, left))
     ghost = on_cpu and measures(positions, out, into)
     few = on_cpu and not ghost and inputs.shape[1] < BLOCK and positions * out * into < LONG
     if layer.groups > 1 or few or "weight" not in names:
@@ -104,7 +106,8 @@ class Convolved(FactoredGradient):
         return self.left.flatten(2).mT
 
     def add(self, weights: Tensor, into: Views) -> None:
-        total = _total(self.layer, self.inputs, self.left * weights.view(-1, 1, 1, 1))
+        left, few = self.left * weights.view(-1, 1, 1, 1), self.left.shape[2:].numel() <= FEW
+        total = (_total_by_places if few else _total)(self.layer, self.inputs, left)
         into["weight"].add_(total.view_as(into["weight"]))
         if self.shifts is not None:
             into["bias"].addmv_(self.shifts.T, weights)
@@ -137,6 +140,45 @@ def _total(layer: nn.Conv1d | nn.Conv2d, inputs: Tensor, left: Tensor, groups: i
     stride, dilation = _pair(layer.stride, 1), _pair(layer.dilation, 1)
     as_pairs: Any = conv2d_weight  # torch declares one number where it takes a pair
     return as_pairs(inputs, shape, left, stride, around, dilation, groups)
+
+
+def _total_by_places(layer: nn.Conv1d | nn.Conv2d, inputs: Tensor, left: Tensor) -> Tensor:
+    """The same, one place of the kernel after the other: what lies in the margin is zero, and is left out."""
+    down, right = (list(cuts) for cuts in _cuts(layer, inputs, left))
+    inputs, left = inputs.transpose(0, 1), left.transpose(0, 1)
+    total = left.new_empty(len(left), len(down), len(right), len(inputs))
+    for row, (tall, high) in enumerate(down):
+        for column, (wide, long) in enumerate(right):
+            read, given = inputs[:, :, tall, wide].flatten(1), left[:, :, high, long].flatten(1)
+            torch.mm(given, read.T, out=total[:, row, column])
+    return total.permute(0, 3, 1, 2)
+
+
+def _cuts(layer: nn.Conv1d | nn.Conv2d, inputs: Tensor, left: Tensor) -> Iterator[Iterator[tuple[slice, slice]]]:
+    """By axis and place of the kernel: what it reads of the picture, and for which outputs."""
+    margins = _margins_of_two_axes(layer)
+    steps = zip(_pair(layer.kernel_size, 1), _pair(layer.stride, 1), _pair(layer.dilation, 1), strict=True)
+    for axis, (places, stride, apart) in enumerate(steps):
+        yield _cuts_of_axis(places, stride, apart, margins[2 - 2 * axis], inputs.shape[2 + axis], left.shape[2 + axis])
+
+
+def _cuts_of_axis(
+    places: int, stride: int, apart: int, margin: int, size: int, positions: int
+) -> Iterator[tuple[slice, slice]]:
+    for place in range(places):
+        shift = place * apart - margin
+        first = min(max(0, -(shift // stride)), positions)
+        last = max(first, min(positions, (size - 1 - shift) // stride + 1))
+        start = first * stride + shift
+        yield slice(start, start + stride * (last - first), stride), slice(first, last)
+
+
+def _padded(layer: nn.Conv1d | nn.Conv2d, inputs: Tensor, left: Tensor) -> bool:
+    """Whether most of what the patches of a small picture read is margin."""
+    if inputs.dim() == 3:
+        return False
+    real = math.prod(sum(high.stop - high.start for _, high in cuts) for cuts in _cuts(layer, inputs, left))
+    return real <= MARGIN * left.shape[2:].numel() * math.prod(layer.kernel_size)
 
 
 def _made(layer: nn.Conv1d | nn.Conv2d, inputs: Tensor, left: Tensor, names: tuple[str, ...]) -> LayerGradient:

@@ -136,9 +136,13 @@ def rms_norm(layer: nn.RMSNorm, inputs: Tensor, left: Tensor, names: tuple[str, 
 
 def group_norm(layer: nn.GroupNorm, inputs: Tensor, left: Tensor, names: tuple[str, ...], *_: object) -> LayerGradient:
     """Numbers of one group of channels have mean 0 and variance 1, then a scale and a shift per channel."""
-    normal = F.group_norm(inputs, layer.num_groups, None, None, layer.eps)
-    left, normal = left.flatten(2).mT, normal.flatten(2).mT
-    return _scaled(left, normal, names, layer.weight.shape, layer.num_channels)
+    found = {}
+    if "weight" in names:
+        normal = F.group_norm(inputs, layer.num_groups, None, None, layer.eps)
+        found["weight"] = normal.mul_(left).flatten(2).sum(2)
+    if "bias" in names:
+        found["bias"] = left.flatten(2).sum(2)
+    return PlainRows(found)
 
 
 RULES: dict[type[nn.Module], Rule] = {
