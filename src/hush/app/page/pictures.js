@@ -147,7 +147,7 @@ function schemesPart() {
     const labels = [...new Set(points.map((point) => point.label))];
     const chart = {
       title: `ε against epochs for every way to draw batches`,
-      subtitle: `noise multiplier ${plain(noise, 4)}, ${steps} steps per epoch, δ = ${plain(state.delta)}. Lines are proven from above; the band of shuffled batches reaches down to what an attack attains. Even dashes: for a record that is replaced.`,
+      subtitle: `noise multiplier ${plain(noise, 4)}, ${steps} steps per epoch, δ = ${plain(state.delta)}. Marks are proven from above, and lines join them; the band of shuffled batches reaches down to what an attack attains. Even dashes: for a record that is replaced.`,
       x: { title: "epochs", log: true, domain: null }, y: { title: "ε, nats", log: true, domain: null },
       lines: labels.map((label) => ({ label, stroke: COMPARED.includes(label) ? "heavy" : label.includes("replace") ? "dashed" : "solid", band: COMPARED.includes(label) })), points,
     };
