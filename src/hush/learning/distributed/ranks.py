@@ -125,7 +125,7 @@ class Ranks:
                 while time.monotonic() < end and not store.check([f"{key}/{rank}" for rank in range(self.size)]):
                     time.sleep(0.02)
         with contextlib.suppress(RuntimeError, ValueError):  # a script may have ended all groups before
-            if dist.is_initialized():
+            if group is not None and dist.is_initialized():  # None would end the groups of others too
                 dist.destroy_process_group(group)
 
     # -- who is missing ----------------------------------------------------------------------------------------
