@@ -89,6 +89,7 @@ bench: setup $(addsuffix /.ready,$(BENCH) $(ALLOCATION) $(AUDITING) $(LEARNING) 
 	$(AUDITING)/bin/python bench/correlated_noise.py
 	$(BIN)/python -m bench.correlated_training
 	$(LEARNING)/bin/python bench/learning.py
+	$(BIN)/python bench/layers.py
 	$(BIN)/python bench/distributed.py
 	$(LEARNING)/bin/python bench/learning_accuracy.py
 	$(BIN)/python bench/ledger.py

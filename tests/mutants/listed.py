@@ -14,6 +14,7 @@ RANKS = "tests.learning.distributed.test_ranks_vs_one_process"
 NOISE, UNION, SUMS = (
     f"{RANKS}:{name}" for name in ("noise_in_a_new_folder", "union_in_a_new_folder", "sums_in_a_new_folder")
 )
+PAID = "tests.learning.distributed.test_ledger_with_ranks:paid_in_a_new_folder"
 COUNTED = (
     "tests.learning.dpsgd.test_norms_and_noise_that_change:"
     "test_one_example_moves_gradient_and_count_by_what_noise_is_charged_for"
@@ -426,6 +427,7 @@ MUTANTS = [
     Mutant("a rank's coins repeated in noise", rank_bugs.on_every_rank("repeated_coins"), NOISE, (0,), "torch"),
     Mutant("a rank's coins repeated in draws", rank_bugs.on_every_rank("repeated_coins"), UNION, (), "torch"),
     Mutant("shares of the noise by rank", rank_bugs.on_every_rank("noise_before_the_sum"), NOISE, (0,), "torch"),
+    Mutant("a training that every rank pays for", rank_bugs.on_every_rank("paid_by_every_rank"), PAID, (), "torch"),
     Mutant("a record on every rank", rank_bugs.on_every_rank("record_on_every_rank"), SUMS, (), "torch"),
     Mutant(
         "rows of a user clipped one by one", rank_bugs.rows_clipped_before_they_are_added, ONE_USER, ("sum",), "torch"

@@ -29,7 +29,7 @@ def averaged_noise(patch: Patch) -> None:
     from hush.learning.dpsgd import shared_noise
 
     def finish(self: Any, flat: Any, noise_multiplier: float, max_norm: float) -> None:
-        grid, deviation = shared_noise.grid_and_deviation(noise_multiplier, max_norm, flat.numel(), self.ranks.size)
+        grid, deviation = self.noise.grid_and_deviation(noise_multiplier, max_norm, flat.numel(), self.ranks.size)
         own = grid.quantise(flat.double().numpy())
         summed = sum(part.numpy() for part in self.ranks._gathered(torch.from_numpy(own)))
         self.noise.add(summed, deviation)
@@ -56,6 +56,17 @@ def silent_when_empty(patch: Patch) -> None:
 
     patch.setattr(private_gradient.PrivateGradient, "_add", counted)
     patch.setattr(shared_noise.SecureNoise, "add", noise)
+
+
+def paid_by_every_rank(patch: Patch) -> None:
+    """Each rank asks the book for itself, and each is charged."""
+    from hush.learning.dpsgd import training_payment
+
+    patch.setattr(
+        training_payment,
+        "PaidByFirst",
+        lambda ranks, account, charge, resumed: account.reserve(charge, resumed=resumed),
+    )
 
 
 def repeated_coins(patch: Patch) -> None:

@@ -26,7 +26,8 @@ except ImportError:
 _engine: Any = getattr(torch.autograd.graph, "_engine_run_backward", None)
 _writes: Any = attrgetter("_version") if hasattr(Tensor, "_version") else None
 _base: Any = attrgetter("_base") if hasattr(Tensor, "_base") else None
-_uses: Any = getattr(torch._C, "_storage_Use_Count", None)
+_uses: Any = getattr(getattr(torch, "_C", None), "_storage_Use_Count", None)
+_address: Any = attrgetter("_cdata")
 _normalised: Any = getattr(nn.utils.parametrizations, "_WeightNorm", None)
 _COMPILERS = "torch._"
 _BINDINGS = "torch._C"
@@ -115,7 +116,7 @@ def unshared(values: Tensor) -> bool:
 def _holders(values: Tensor) -> tuple[int, int]:
     """How often the memory is held: as an object of Python, of which there is one, and by tensors."""
     storage = values.untyped_storage()
-    return sys.getrefcount(storage), _uses(storage._cdata)
+    return sys.getrefcount(storage), _uses(_address(storage))
 
 
 # Functions that are mapped over examples.

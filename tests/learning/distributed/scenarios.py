@@ -86,6 +86,23 @@ def noise_alone(folder: Path, rows: int, steps: int, width: int) -> torch.Tensor
     return torch.stack(found)
 
 
+BANDED = hush.BandedNoise((0.8, 0.6))
+
+
+def correlated_noise_alone(folder: Path, size: int) -> torch.Tensor:
+    """The gradients of a run with banded noise, on next to no records."""
+    ranks = Ranks(timeout=TIMEOUT)
+    plan = hush.train_plan(examples=N, batch_size=12, epochs=8, noise_multiplier=1.5, delta=1e-3, noise=BANDED)
+    noise = SecureNoise(hush.SeededSource(20 + ranks.rank))
+    model = nn.Linear(4, 41)
+    gradient = PrivateGradient(model, F.cross_entropy, plan, max_norm=2.0, noise=noise, ranks=ranks)
+    found = []
+    for batch in gradient.batches(data(0), hush.SeededSource(1)):
+        gradient(batch)
+        found.append(torch.cat([p.grad.flatten() for p in model.parameters()]))
+    return torch.stack(found)
+
+
 def draws(folder: Path, steps: int, sharded: bool) -> list[list[int]]:
     """The records that this rank works on, by their numbers in the whole data, in each of many steps."""
     ranks = Ranks(sharded=sharded, timeout=TIMEOUT)

@@ -110,6 +110,21 @@ def noise_is_whole(rows: int, folder: Path) -> None:
     assert abs(float(torch.corrcoef(torch.stack([one.flatten(), other.flatten()]))[0, 1])) < 0.1
 
 
+def test_correlated_noise_has_its_law_on_ranks(tmp_path: Path) -> None:
+    """What the bands make of it is white again, of the planned deviation, on the coordinates of either rank."""
+    ranks = together(scenarios.correlated_noise_alone, 2, tmp_path, 2)
+    assert torch.equal(ranks[0], ranks[1])
+    noise = ranks[0].double() * 12 / (1.5 * 2.0)
+    first, second = scenarios.BANDED.coefficients
+    white = first * noise[1:] + second * noise[:-1]
+    assert float(torch.corrcoef(torch.stack([noise[1:].flatten(), noise[:-1].flatten()]))[0, 1]) < -0.5
+    for half in white.chunk(2, dim=1):
+        assert abs(float(half.std()) - 1) < 4 / np.sqrt(2 * half.numel())
+        assert abs(float(torch.corrcoef(torch.stack([half[1:].flatten(), half[:-1].flatten()]))[0, 1])) < 0.1
+    one, other = white[:, :102], white[:, 102:204]
+    assert abs(float(torch.corrcoef(torch.stack([one.flatten(), other.flatten()]))[0, 1])) < 0.1
+
+
 @pytest.mark.parametrize("adaptive", [False, True])
 def test_users_on_ranks_vs_one_process(adaptive: bool, tmp_path: Path) -> None:
     """Each drawn user is with one rank; sums, and a norm that follows a count, are those of one process."""

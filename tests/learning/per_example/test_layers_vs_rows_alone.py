@@ -235,6 +235,7 @@ def test_room_is_used_again_only_where_nobody_has_it(told: bool, monkeypatch: py
     flat, named = checked.room()
     assert not told or flat.data_ptr() == place
     assert not flat.any()
+    del flat, named
     keepers: list[Callable[[Tensor], object]] = [
         lambda kept: kept,
         lambda kept: kept[1:],
@@ -244,12 +245,10 @@ def test_room_is_used_again_only_where_nobody_has_it(told: bool, monkeypatch: py
         lambda kept: setattr(model.weight, "grad", kept),
     ]
     for keep in keepers:
-        named["weight"].fill_(7.0)
-        kept = keep(named["weight"])
-        place = flat.data_ptr()
-        del flat, named
         flat, named = checked.room()
-        assert flat.data_ptr() != place, kept
+        place, kept = flat.data_ptr(), keep(named["weight"])
+        del flat, named
+        assert checked.room()[0].data_ptr() != place, kept
         del kept
         model.zero_grad()
 

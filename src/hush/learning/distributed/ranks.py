@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import atexit
+import contextlib
 import os
 import time
 from collections.abc import Callable
@@ -20,7 +21,7 @@ from hush.learning.torch_private import shared_store
 Result = TypeVar("Result")
 
 GRACE = 2.0
-"""Seconds that the others have, after a failure, to say that they are still there."""
+"""Seconds that the others have, after a failure or at the end, to say that they are still there."""
 STARTED = ("RANK", "WORLD_SIZE", "MASTER_ADDR", "MASTER_PORT")
 """What torchrun tells each process."""
 
@@ -46,7 +47,7 @@ class Ranks:
         patience = timedelta(seconds=self.timeout)
         _begin(patience)
         self.rank, self.size = dist.get_rank(), dist.get_world_size()
-        self._store, self._met, self._name = shared_store(), 0, "hush"
+        self._store, self._met, self._name, self._lost = shared_store(), 0, "hush", False
         self._group: Any = self._together(lambda: dist.new_group(backend="gloo", timeout=patience))
         self._name = f"hush/{self.shared(os.urandom(8)).hex()}"  # keys of the store are of this object alone
         atexit.register(self._leave)
@@ -111,8 +112,21 @@ class Ranks:
         return parts
 
     def _leave(self) -> None:
-        """Let go of group and store while Python still runs: their threads must not outlive it."""
+        """Let go of group and store while Python still runs, as their threads must not outlive it; but not too early.
+
+        Who closes a connection first may cut off what another still reads from it: so all wait for each other.
+        """
+        group, store, key = self._group, self._store, f"{self._name}/left"
         self._group = self._store = None
+        with contextlib.suppress(RuntimeError):  # the store may be gone with the first rank
+            if store is not None and not self._lost:
+                store.set(f"{key}/{self.rank}", "1")
+                end = time.monotonic() + GRACE
+                while time.monotonic() < end and not store.check([f"{key}/{rank}" for rank in range(self.size)]):
+                    time.sleep(0.02)
+        with contextlib.suppress(RuntimeError, ValueError):  # a script may have ended all groups before
+            if group is not None and dist.is_initialized():  # None would end the groups of others too
+                dist.destroy_process_group(group)
 
     # -- who is missing ----------------------------------------------------------------------------------------
 
@@ -125,6 +139,7 @@ class Ranks:
             return run()
         except RuntimeError:
             pass
+        self._lost = True
         raise RankLost(self._missing(), self.rank)  # outside of the handler, whose error may hold a reference to sums
 
     def _at(self, rank: int) -> str:

@@ -124,7 +124,8 @@ def fit(
     to `on_step`, one function or several; the training loss never is: it is not private.
     Checkpoints go to `save_to` every `save_every` steps (by default at the end); `resume_from` continues one.
     A `ledger` pays for the whole plan before the first step, as one charge. An account with a key may go on from the
-    last checkpoint that it knows of, and is not charged again. Of several ranks the first one pays, once for all. What a run shows must be in a checkpoint then: with
+    last checkpoint that it knows of, and is not charged again. Of several ranks the first one pays, once for all.
+    What a run shows must be in a checkpoint then: with
     `save_to`, `on_step` is called right after each one. With `ranks` several processes train together; the first of
     them writes the checkpoints.
 

@@ -60,12 +60,18 @@ class SecureNoise(GradientNoise):
 
     def finish(self, flat: Tensor, noise_multiplier: float, max_norm: float) -> None:
         size = flat.numel()
-        grid, deviation = grid_and_deviation(noise_multiplier, max_norm, size)
+        grid, deviation = self.grid_and_deviation(noise_multiplier, max_norm, size)
         for start in range(0, size, CHUNK):
             part = flat[start : start + CHUNK]
             multiples = grid.quantise(part.detach().cpu().double().numpy())
             self.add(multiples, deviation)
             part.copy_(torch.as_tensor(grid.to_float(multiples)))
+
+    def grid_and_deviation(
+        self, noise_multiplier: float, max_norm: float, size: int, roundings: int = 1
+    ) -> tuple[BinaryGrid, float]:
+        """The grid, and the deviation that `add` needs."""
+        return grid_and_deviation(noise_multiplier, max_norm, size, roundings)
 
     def add(self, multiples: Array, deviation: float) -> None:
         """Add noise of this deviation, in steps of the grid, to whole numbers."""

@@ -71,30 +71,55 @@ class SecureStream(StreamedNoise[Array]):
 
     def __init__(self, banded: BandedNoise, source: Source | None = None) -> None:
         super().__init__(banded)
-        self._source = source_or_secure(source)
+        self.source = source_or_secure(source)
         self._whole = np.array([math.floor(Fraction(repr(c)) * 2**SHARP) for c in banded.coefficients], dtype=np.int64)
         if self._whole[0] == 0:
             raise InvalidParameter("BandedNoise", f"a first coefficient of 2^-{SHARP} or more", bands=banded.bands)
 
     @property
     def private(self) -> bool:
-        return self._source.private
+        return self.source.private
 
     def begin(self, flat: Tensor, noise_multiplier: float, max_norm: float) -> None:
         """Nothing yet: the noise is added to the sum."""
 
     def finish(self, flat: Tensor, noise_multiplier: float, max_norm: float) -> None:
         size = flat.numel()
-        grid, deviation = _grid_and_deviation(noise_multiplier, max_norm, size)
+        grid, deviation = self.grid_and_deviation(noise_multiplier, max_norm, size)
+        noise = self._drawn(size, deviation)
+        for start in range(0, size, CHUNK):
+            part = slice(start, min(start + CHUNK, size))
+            multiples = grid.quantise(flat[part].detach().cpu().double().numpy()) + noise[part]
+            flat[part].copy_(torch.as_tensor(grid.to_float(multiples)))
+
+    def grid_and_deviation(
+        self, noise_multiplier: float, max_norm: float, size: int, roundings: int = 1
+    ) -> tuple[BinaryGrid, float]:
+        """The grid of the sums, and the deviation of z in steps of it times 2^-SHARP, rounded up.
+
+        Columns of whole coefficients have norm at most 2^SHARP, as each was rounded down. roundings: as without bands.
+        """
+        sensitivity = max_norm * (1 + CHARGED_ROUNDING)
+        scale, rounded = noise_multiplier * sensitivity, roundings**2 * size
+        fine = BinaryGrid.for_scale(scale, sensitivity=sensitivity, coordinates=math.sqrt(rounded))
+        grid = BinaryGrid(max(fine.power, math.frexp(scale)[1] - LARGEST_STEPS))
+        steps = grid.charged_l2(sensitivity, rounded) * Fraction(noise_multiplier) * 2**SHARP
+        return grid, math.nextafter(float(steps), math.inf)
+
+    def add(self, multiples: Array, deviation: float) -> None:
+        """Add the noise of the next step to whole numbers: always those of the same coordinates."""
+        multiples += self._drawn(len(multiples), deviation)
+
+    def _drawn(self, size: int, deviation: float) -> Array:
+        """The noise of the next step, which is remembered."""
         if self._past and len(self._past[0]) != size:  # other parameters are trained now
             self.start_over()
         noise = np.empty(size, dtype=np.int64)
         for start in range(0, size, CHUNK):
             part = slice(start, min(start + CHUNK, size))
-            noise[part] = self._next(part, rounded_gaussian(self._source, deviation, part.stop - start))
-            multiples = grid.quantise(flat[part].detach().cpu().double().numpy()) + noise[part]
-            flat[part].copy_(torch.as_tensor(grid.to_float(multiples)))
+            noise[part] = self._next(part, rounded_gaussian(self.source, deviation, part.stop - start))
         self._past.appendleft(noise)
+        return noise
 
     def _next(self, part: slice, fresh: Array) -> Array:
         """The nearest whole numbers to (z_t - k_1 y_{t-1} - ...) / k_0."""
@@ -102,19 +127,6 @@ class SecureStream(StreamedNoise[Array]):
         for coefficient, earlier in zip(self._whole[1:], self._past, strict=False):
             left -= coefficient * earlier[part]
         return (2 * left + self._whole[0]) // (2 * self._whole[0])
-
-
-def _grid_and_deviation(noise_multiplier: float, max_norm: float, size: int) -> tuple[BinaryGrid, float]:
-    """The grid of the sums, and the deviation of z in steps of it times 2^-SHARP, rounded up.
-
-    Columns of whole coefficients have norm at most 2^SHARP, as each was rounded down.
-    """
-    sensitivity = max_norm * (1 + CHARGED_ROUNDING)
-    scale = noise_multiplier * sensitivity
-    fine = BinaryGrid.for_scale(scale, sensitivity=sensitivity, coordinates=math.sqrt(size))
-    grid = BinaryGrid(max(fine.power, math.frexp(scale)[1] - LARGEST_STEPS))
-    steps = grid.charged_l2(sensitivity, size) * Fraction(noise_multiplier) * 2**SHARP
-    return grid, math.nextafter(float(steps), math.inf)
 
 
 class FastStream(StreamedNoise[Tensor]):
