@@ -39,12 +39,14 @@ class Restored:
 
     def __enter__(self) -> Restored:
         found = {id(value): value for _, value in walk(self.roots) if type(value) not in PLAIN}
-        last, self.copies = self.copies, {}
-        for key, value in found.items():
-            if isinstance(value, Tensor) and not (value.is_inference() or value.is_meta):  # those cannot change
-                self.copies[key] = _copied(value, last.get(key))
+        tensors = {  # those of inference and of the meta device cannot change
+            key: value
+            for key, value in found.items()
+            if isinstance(value, Tensor) and not (value.is_inference() or value.is_meta)
+        }
+        self.copies = {key: _copied(value, self.copies.get(key)) for key, value in tensors.items()}
         self.undo = [undo for value in found.values() for undo in _undone(value)]
-        self.undo += [_of_tensor(found[key], copy) for key, copy in self.copies.items()]
+        self.undo += [_of_tensor(value, self.copies[key]) for key, value in tensors.items()]
         self.alive = found  # so that nothing that is put back was let go
         self.used = False
         return self
