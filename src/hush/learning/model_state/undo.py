@@ -44,7 +44,8 @@ class Restored:
             if isinstance(value, Tensor) and not (value.is_inference() or value.is_meta):  # those cannot change
                 self.copies[key] = _copied(value, last.get(key))
         self.undo = [undo for value in found.values() for undo in _undone(value)]
-        self.undo += [_of_tensor(found[key], copy) for key, copy in self.copies.items()]
+        held = ((found[key], copy) for key, copy in self.copies.items())
+        self.undo += [_of_tensor(value, copy) for value, copy in held if isinstance(value, Tensor)]
         self.alive = found  # so that nothing that is put back was let go
         self.used = False
         return self
