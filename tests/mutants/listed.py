@@ -472,7 +472,7 @@ MUTANTS = [
         seam_bugs.records_whatever_the_unit,
         seam_bugs.in_a_new_folder("test_users_are_charged_to_a_budget_of_users"),
         (),
-        "sqlalchemy",
+        "torch",
     ),
     Mutant(
         "a plan with the epsilon of another",
