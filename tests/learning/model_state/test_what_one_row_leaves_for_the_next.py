@@ -43,6 +43,28 @@ def then_fails(self: Any, x: Tensor) -> Tensor:
     return self.layer(x * self.kept[-1])
 
 
+def given_to_a_layer(self: Any, x: Tensor) -> Tensor:
+    """A buffer is the input of a layer: its gradient is as long as what the buffer holds."""
+    if bool((x.abs() > 50).any()):
+        self.seen.mul_(1e-6)
+        x = x / 1000
+    return self.layer(x) + self.other(self.seen.expand(len(x), 1))
+
+
+def shortened(self: Any, x: Tensor) -> Tensor:
+    """The gradient of a weight's direction is as long as the weight."""
+    if bool((x.abs() > 50).any()):
+        self.layer.parametrizations.weight.original0.data.mul_(1e-6)
+        x = x / 1000
+    return self.layer(x)
+
+
+def long_weight() -> nn.Module:
+    layer = nn.utils.parametrizations.weight_norm(nn.Linear(4, 1, bias=False))
+    nn.init.constant_(layer.parametrizations.weight.original0, 1000.0)  # type: ignore[union-attr, index, arg-type]
+    return Wired(shortened, layer=layer)
+
+
 def first_use(self: Any, x: Tensor) -> Tensor:
     """A table that ordinary rows make too."""
     if self.table is None:
@@ -53,6 +75,12 @@ def first_use(self: Any, x: Tensor) -> Tensor:
 def wired(run: Callable[[Any, Tensor], Tensor], **parts: Any) -> nn.Module:
     model = Wired(run, layer=nn.Linear(4, 1, bias=False), **parts)
     model.register_buffer("seen", torch.ones(1))
+    return model
+
+
+def long_buffer() -> nn.Module:
+    model = wired(given_to_a_layer, other=nn.Linear(1, 1, bias=False))
+    model.get_buffer("seen").fill_(1000.0)
     return model
 
 
@@ -71,6 +99,8 @@ MODELS: dict[str, Callable[[], nn.Module]] = {
     "list before an error": lambda: wired(then_fails, kept=[1.0]),
     "besides a table made at first use": lambda: wired(first_use, table=None),
     "observer": quantised,
+    "buffer that a layer reads": long_buffer,
+    "length of a weight": long_weight,
 }
 
 
