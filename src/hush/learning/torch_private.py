@@ -108,8 +108,8 @@ def is_version(values: Tensor, version: object) -> bool:
 def unshared(values: Tensor) -> bool:
     """Whether no other tensor, nor what was made of one, has any of this one's memory; False where torch cannot tell.
 
-    A tensor that was given away under another name is not seen: give away views. Memory that other processes may read is
-    shared; on other devices than the CPU torch says that of all memory, and it is not asked.
+    A tensor that was given away under another name is not seen: give away views. Memory that other processes may read
+    is shared; on other devices than the CPU torch says that of all memory, and it is not asked.
     """
     if _uses is None or (values.device.type == "cpu" and values.is_shared()):
         return False
