@@ -440,6 +440,13 @@ MUTANTS = [
         "torch",
     ),
     Mutant(
+        "norms from before what a row left was put back",
+        seam_bugs.norms_of_what_is_put_back,
+        f"{LEFT}:test_one_row_moves_the_sum_by_one_norm",
+        ("buffer that a layer reads", 1),
+        "torch",
+    ),
+    Mutant(
         "rows beside one that left something in the model",
         seam_bugs.rows_of_a_pass_that_left_something_count,
         f"{LEFT}:test_one_row_moves_the_sum_by_one_norm",

@@ -28,6 +28,20 @@ def rows_of_a_pass_that_left_something_count(patch: Patch) -> None:
     patch.setattr(Restored, "put_back", lambda self: put_back(self) and False)
 
 
+def norms_of_what_is_put_back(patch: Patch) -> None:
+    """A norm is that of a buffer as a row left it, and what is added that of the buffer as it was."""
+    from hush.learning.per_example.clipped_sum import CheckedModel
+
+    measured, known = CheckedModel._squares, []
+
+    def once(self: Any, parts: Any) -> Any:
+        if not known or known[0] is not parts:
+            known[:] = parts, measured(self, parts)
+        return known[1]
+
+    patch.setattr(CheckedModel, "_squares", once)
+
+
 def rows_counted_again(patch: Patch) -> None:
     """Rows of a pass that does not count are counted, and once more when they run alone."""
     from hush.learning.per_example.clipped_sum import CheckedModel

@@ -108,9 +108,12 @@ def is_version(values: Tensor, version: object) -> bool:
 def unshared(values: Tensor) -> bool:
     """Whether no other tensor, nor what was made of one, has any of this one's memory; False where torch cannot tell.
 
-    A tensor that was given away under another name is not seen: give away views.
+    A tensor that was given away under another name is not seen: give away views. Memory that other processes may read
+    is shared; on other devices than the CPU torch says that of all memory, and it is not asked.
     """
-    return _uses is not None and _holders(values) == _holders(torch.empty(1))
+    if _uses is None or (values.device.type == "cpu" and values.is_shared()):
+        return False
+    return _holders(values) == _holders(torch.empty(1))
 
 
 def _holders(values: Tensor) -> tuple[int, int]:
@@ -152,7 +155,20 @@ def tables(module: nn.Module) -> dict[str, dict[str, Any]]:
 
 def hooks(values: Tensor) -> list[object]:
     """The hooks of a tensor. Where they cannot be told, none: a private pass runs no hook of a tensor of the model."""
-    return [entry for entry in (getattr(values, name, None) for name in _HOOKS) if entry]
+    return [entry for entry in hook_tables(values) if entry]
+
+
+def hook_tables(values: Tensor) -> list[object]:
+    """The dictionaries in which a tensor keeps its hooks, of which there is none until it has one."""
+    return [getattr(values, name, None) for name in _HOOKS]
+
+
+def put_hook_tables(values: Tensor, before: Sequence[object]) -> bool:
+    """Give a tensor the dictionaries that it had, and say whether it had others."""
+    others = [(name, old) for name, old, new in zip(_HOOKS, before, hook_tables(values), strict=True) if old is not new]
+    for name, old in others:
+        setattr(values, name, old)
+    return bool(others)
 
 
 def is_of_compiler(kind: type) -> bool:

@@ -5,12 +5,14 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import Any
 
+import numpy as np
 import pytest
 import torch
 from torch import Tensor, nn
 
 from hush.learning import clipped_gradient
 from hush.learning.dpsgd.clip_norms import NormStep
+from hush.learning.model_state.undo import Restored
 from hush.learning.per_example import clipped_sum
 from hush.learning.per_example.clipping import Flat
 from tests.learning.models import Wired
@@ -43,6 +45,28 @@ def then_fails(self: Any, x: Tensor) -> Tensor:
     return self.layer(x * self.kept[-1])
 
 
+def given_to_a_layer(self: Any, x: Tensor) -> Tensor:
+    """A buffer is the input of a layer: its gradient is as long as what the buffer holds."""
+    if bool((x.abs() > 50).any()):
+        self.seen.mul_(1e-6)
+        x = x / 1000
+    return self.layer(x) + self.other(self.seen.expand(len(x), 1))
+
+
+def shortened(self: Any, x: Tensor) -> Tensor:
+    """The gradient of a weight's direction is as long as the weight."""
+    if bool((x.abs() > 50).any()):
+        self.layer.parametrizations.weight.original0.data.mul_(1e-6)
+        x = x / 1000
+    return self.layer(x)
+
+
+def long_weight() -> nn.Module:
+    layer = nn.utils.parametrizations.weight_norm(nn.Linear(4, 1, bias=False))
+    nn.init.constant_(layer.parametrizations.weight.original0, 1000.0)  # type: ignore[union-attr, index, arg-type]
+    return Wired(shortened, layer=layer)
+
+
 def first_use(self: Any, x: Tensor) -> Tensor:
     """A table that ordinary rows make too."""
     if self.table is None:
@@ -53,6 +77,12 @@ def first_use(self: Any, x: Tensor) -> Tensor:
 def wired(run: Callable[[Any, Tensor], Tensor], **parts: Any) -> nn.Module:
     model = Wired(run, layer=nn.Linear(4, 1, bias=False), **parts)
     model.register_buffer("seen", torch.ones(1))
+    return model
+
+
+def long_buffer() -> nn.Module:
+    model = wired(given_to_a_layer, other=nn.Linear(1, 1, bias=False))
+    model.get_buffer("seen").fill_(1000.0)
     return model
 
 
@@ -71,6 +101,8 @@ MODELS: dict[str, Callable[[], nn.Module]] = {
     "list before an error": lambda: wired(then_fails, kept=[1.0]),
     "besides a table made at first use": lambda: wired(first_use, table=None),
     "observer": quantised,
+    "buffer that a layer reads": long_buffer,
+    "length of a weight": long_weight,
 }
 
 
@@ -86,6 +118,52 @@ def test_one_row_moves_the_sum_by_one_norm(name: str, most: int, monkeypatch: py
     sums = [clipped_gradient(model, loss, (x, torch.zeros(len(x))), 1.0) for x in (rows, extreme)]
     moved = torch.cat([(one - other).flatten() for one, other in zip(sums[0].values(), sums[1].values(), strict=True)])
     assert float(moved.norm()) <= 1.0 + 1e-5
+
+
+def grown_into_the_graph(model: Any) -> None:
+    model.seen.mul_(1).add_(0 * model.layer(torch.ones(4)))  # the same numbers, with the row behind them
+
+
+def written_in_another_shape(model: Any) -> None:
+    model.known.shape = 3, 2
+    model.known[0] = 5
+    model.known.flags.writeable = False
+
+
+LEFT: dict[str, tuple[Callable[[Any], object], Callable[[Any], object]]] = {
+    "not trained": (
+        lambda model: model.layer.weight.requires_grad_(False),
+        lambda model: model.layer.weight.requires_grad,
+    ),
+    "trained": (lambda model: model.seen.requires_grad_(True), lambda model: model.seen.requires_grad),
+    "graph": (grown_into_the_graph, lambda model: (model.seen.is_leaf, model.seen.requires_grad)),
+    "hook": (lambda model: model.layer.weight.register_hook(id), lambda model: model.layer.weight._backward_hooks),
+    "equal numbers elsewhere": (
+        lambda model: setattr(model.seen, "data", model.seen.data.clone()),
+        lambda model: model.seen.data_ptr(),
+    ),
+    "order in memory": (
+        lambda model: setattr(model.square, "data", model.square.data.mT),
+        lambda model: model.square.stride(),
+    ),
+    "array": (
+        written_in_another_shape,
+        lambda model: (model.known.shape, model.known.tobytes(), model.known.flags.writeable),
+    ),
+}
+
+
+@pytest.mark.parametrize("kind", LEFT)
+def test_what_is_left_beside_numbers_is_put_back(kind: str) -> None:
+    model = wired(remembered, known=np.ones((2, 3)))
+    model.register_buffer("square", torch.ones(2, 2))
+    leave, look = LEFT[kind]
+    before = look(model)
+    with Restored(model, loss) as restored:
+        leave(model)
+        assert look(model) != before
+        assert restored.put_back()
+    assert look(model) == before
 
 
 def test_a_model_that_leaves_nothing_runs_once(monkeypatch: pytest.MonkeyPatch) -> None:

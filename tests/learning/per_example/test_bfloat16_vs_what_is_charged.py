@@ -179,12 +179,14 @@ def test_products_that_the_process_rounds_are_not_rounded_here(monkeypatch: pyte
         torch.set_float32_matmul_precision(before)
 
 
-def test_a_precision_that_cannot_be_undone_is_refused() -> None:
+@pytest.mark.parametrize("part", ["conv", "rnn"])
+def test_a_precision_that_cannot_be_undone_is_refused(part: str) -> None:
     """torch keeps it outside of Python, where no attribute can be taken back: it is set again."""
-    before = torch.backends.mkldnn.conv.fp32_precision
-    torch.backends.mkldnn.conv.fp32_precision = "bf16"
+    chooser = getattr(torch.backends.mkldnn, part)
+    before = chooser.fp32_precision
+    chooser.fp32_precision = "bf16"
     try:
         with pytest.raises(NotCovered, match="set_float32_matmul_precision"):
             CheckedModel.of(nn.Linear(2, 1), lambda o, y: o[:, 0] * y, (torch.randn(3, 2), torch.rand(3)))
     finally:
-        torch.backends.mkldnn.conv.fp32_precision = before
+        chooser.fp32_precision = before

@@ -253,6 +253,15 @@ def test_room_is_used_again_only_where_nobody_has_it(told: bool, monkeypatch: py
         model.zero_grad()
 
 
+def test_room_that_another_process_may_read_is_not_used_again() -> None:
+    checked = CheckedModel.of(nn.Linear(3, 2), squares, (torch.randn(4, 3), torch.rand(4)))
+    flat, named = checked.room()
+    named["weight"].share_memory_()  # as a queue between processes does
+    place = flat.data_ptr()
+    del flat, named
+    assert checked.room()[0].data_ptr() != place
+
+
 @pytest.mark.parametrize("mode", ["sum", "mean"])
 def test_bags_of_different_lengths(mode: str) -> None:
     """Also empty ones, and lines that a bag reads twice: the gradient of each bag is that of its own loss."""

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import array
+import contextlib
 import functools
 import io
 import random  # noqa: TID251 (nothing is drawn)
@@ -19,7 +20,7 @@ from torch import Tensor, nn
 
 from hush.learning.model_state.memory import equal, plain
 from hush.learning.model_state.reachable import CACHED, PLAIN, attributes, is_own, scopes, slots, walk
-from hush.learning.torch_private import tables
+from hush.learning.torch_private import hook_tables, put_hook_tables, tables
 
 Undo = Callable[[], bool]
 """Makes a thing again what it was, and says whether it was anything else."""
@@ -200,15 +201,18 @@ def _form(value: Tensor) -> tuple[object, ...]:
 
 
 def _of_tensor(value: Tensor, copy: Tensor) -> Undo:
-    """Its numbers, in the same place of memory: others may share it; and which gradient it has."""
+    """Its numbers, in the same place of memory: others may share it; its gradient, its hooks, whether it is trained."""
     gradient = value.grad if value.is_leaf else None
-    place = value.data
+    place, where = value.data, _where(value)
+    leaf, trained, hooked = value.is_leaf, value.requires_grad, hook_tables(value)
 
     def undo() -> bool:
-        turned = value.is_leaf and value.grad is not gradient
-        if turned:
+        turned = put_hook_tables(value, hooked)
+        turned = (leaf and _put_leaf(value, trained=trained)) or turned
+        if value.is_leaf and value.grad is not gradient:
             value.grad = gradient
-        if equal(plain(value), plain(copy)):
+            turned = True
+        if _where(value) == where and equal(plain(value), plain(copy)):
             return turned
         try:
             place.copy_(copy)
@@ -220,9 +224,39 @@ def _of_tensor(value: Tensor, copy: Tensor) -> Undo:
     return undo
 
 
+def _where(value: Tensor) -> object:
+    """Where in memory its numbers are, and in which order."""
+    try:
+        return value.data_ptr(), value.stride()
+    except (RuntimeError, NotImplementedError):  # one that is not strided
+        return None
+
+
+def _put_leaf(value: Tensor, *, trained: bool) -> bool:
+    """Cut off the graph that a row's numbers were written with: all of the row is in it."""
+    if value.is_leaf and value.requires_grad == trained:
+        return False
+    if not value.is_leaf:
+        with contextlib.suppress(RuntimeError):  # a view, which loses it with what it is a view of
+            value.detach_()
+    if value.is_leaf:
+        value.requires_grad_(trained)
+    return True
+
+
 def _of_array(value: np.ndarray) -> Undo:
-    copy = value.copy()
-    return _put_where_other(value.tobytes, lambda _: np.copyto(value, copy))
+    copy, fixed = value.copy(), not value.flags.writeable
+
+    def put(_: object) -> None:
+        if not fixed:
+            value.flags.writeable = True
+        if value.dtype != copy.dtype:
+            value.dtype = copy.dtype  # type: ignore[assignment]
+        if value.shape != copy.shape:
+            value.shape = copy.shape
+        np.copyto(value, copy)
+
+    return _put_where_other(lambda: (value.dtype, value.shape, value.flags.writeable, value.tobytes()), put)
 
 
 def _of_variable(value: ContextVar[Any]) -> Undo:

@@ -201,6 +201,9 @@ class CheckedModel:
         found = attempt(lambda: self._gradients(batch, count))
         with self.run.paused():
             left = self.restored.put_back()
+        if found is not None and count == 1 and left:  # an input may be a buffer: what is measured is what is added
+            alone, _ = found
+            found = attempt(lambda: (alone, self._squares(alone)))
         weighed = None
         if found is not None and (count == 1 or not left):  # only what counts is clipped: clipping may count rows
             weighed = attempt(lambda: self._weighed(*found, count, max_norm, clipping, share))
@@ -225,8 +228,12 @@ class CheckedModel:
         if self.autocast is not None:
             losses = losses.to(self.kind)
         parts = joint(self.run.parts(losses), self.groups)
+        return parts, self._squares(parts)
+
+    def _squares(self, parts: list[tuple[Keys, LayerGradient]]) -> Tensor:
+        """The squared norms of the rows, in every group of layers."""
         norms = [part.squares() for _, part in parts]
-        return parts, torch.stack(norms) if len(norms) > 1 else norms[0] if norms else losses[:0]
+        return torch.stack(norms) if len(norms) > 1 else norms[0] if norms else self.memory.new_zeros(0)
 
     def _weighed(
         self,

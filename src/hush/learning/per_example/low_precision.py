@@ -52,7 +52,8 @@ def full_products(device: torch.device) -> Iterator[None]:
         products, convolutions = torch.get_float32_matmul_precision(), on_cuda and torch.backends.cudnn.allow_tf32
     except RuntimeError:  # old and new names were mixed, and torch does not tell any more
         raise NotCovered(CHOSEN) from None
-    if getattr(getattr(torch.backends.mkldnn, "conv", None), "fp32_precision", "none") not in ("none", "ieee"):
+    others = [getattr(torch.backends.mkldnn, name, None) for name in ("conv", "rnn")]
+    if any(getattr(other, "fp32_precision", "none") not in ("none", "ieee") for other in others):
         raise NotCovered(CHOSEN)
     chosen = products != "highest" or convolutions
     if chosen:
