@@ -145,3 +145,19 @@ def test_faint_laplace_noise_is_not_known_better_than_it_is(scale: float) -> Non
         truth = (least / 2 * past(2 - top) + past(2 - least) / 2 + middle) / 2
     found = hush.Laplace(scale).on(hush.Allocation(steps=2)).delta(epsilon=0.0)
     assert found.lower <= truth <= found.upper
+
+
+@pytest.mark.parametrize("depth", [20.0, 36.0, 38.0, 50.0, 150.0])
+@pytest.mark.parametrize("steps", [2, 3])
+def test_a_ratio_far_below_1_is_not_0(depth: float, steps: int) -> None:
+    """V - 1 is -1 in floats where V = e^-38: such losses were taken for infinite, also by the lower bound."""
+    pair = FinitePair(
+        np.array([-depth, math.log((1 - 0.3 * math.exp(-depth)) / 0.7)]),
+        np.array([0.3 * math.exp(-depth), 1 - 0.3 * math.exp(-depth)]),
+    )
+    for below in (1e-3, 0.1, 1.0, 5.0):
+        epsilon = depth - below
+        truth = 0.3**steps * -math.expm1(-below)  # all steps show it: else the mean is far above e^-epsilon
+        low, high = (math.exp(end) for end in AnyAllocation(pair, steps, reverse=True).log_delta(epsilon))
+        assert low <= truth * (1 + 1e-12) and truth <= high * (1 + 1e-12)
+        assert high <= truth * (1 + 1e-5)

@@ -242,3 +242,35 @@ def test_stated_points_that_leave_some_mass_to_infinity_have_no_epsilon_at_delta
     assert (bound.lower, bound.upper) == (math.inf, math.inf)
     for mechanism in (stated.repeat(3), stated.then(hush.PureDP(0.5))):
         assert mechanism.epsilon(delta=0.0).upper == math.inf
+
+
+def ends_around(found: hush.Bound, largest: mpmath.mpf) -> bool:
+    return mpmath.mpf(found.lower) <= largest <= mpmath.mpf(found.upper)
+
+
+@pytest.mark.parametrize("rate", [1e-12, 1e-5, 0.3, 0.9, 0.999999])
+@pytest.mark.parametrize("scale", [0.05, 1.0, 1000.0, 10000.0])
+@pytest.mark.parametrize("times", [1, 7])
+def test_the_largest_loss_of_a_sample_lies_between_its_ends(rate: float, scale: float, times: int) -> None:
+    """The upper end was the nearest float, which may lie below; the lower one took the room for rounding for truth."""
+    with mpmath.workdps(50):
+        q, e = mpmath.mpf(repr(rate)), 1 / mpmath.mpf(repr(scale))
+        assert ends_around(
+            hush.Laplace(scale).on(Poisson(rate)).repeat(times).epsilon(delta=0),
+            times * max(mpmath.log(1 + mpmath.mpf(rate) * mpmath.expm1(e)), -mpmath.log(1 + q * mpmath.expm1(-e))),
+        )
+        stated = min(1 / scale, 5.0)
+        e = mpmath.mpf(stated)
+        assert ends_around(
+            PureDP(stated).on(Poisson(rate)).repeat(times).epsilon(delta=0),
+            times * mpmath.log(1 + mpmath.mpf(rate) * mpmath.expm1(e)),
+        )
+
+
+@pytest.mark.parametrize("chance", [1e-9, 0.1, 0.5, 0.999])
+@pytest.mark.parametrize("stated", [1e-9, 1e-5, 0.1, 3.0, 500.0])
+def test_a_lower_end_of_a_largest_loss_is_shown_by_delta(chance: float, stated: float) -> None:
+    """That of one of two releases was a bound with room for rounding: nearly all of it, where losses are tiny."""
+    found = hush.Either(PureDP(stated), PureDP(stated), chance=chance).epsilon(delta=0)
+    assert found.lower <= stated <= found.upper
+    assert found.lower >= stated * (1 - 2e-3)

@@ -12,7 +12,7 @@ from hush import releases
 from hush.releases.group_by.contributions import AtMost
 from hush.releases.group_by.noisy_parts import parts
 from hush.releases.group_by.noisy_parts.count_parts import RowsPart
-from hush.releases.tables.tallying import kept_records, streaming
+from hush.releases.tables.tallying import kept_records, streaming, user_ids
 from hush.releases.tables.tallying.codes import Codes, keyed_hash
 from hush.releases.tables.tallying.group_keys import FoundKeys
 from hush.releases.tables.tallying.user_ids import UserIds
@@ -108,3 +108,9 @@ def test_whose_zero_comes_first_decides_its_hash(monkeypatch: pytest.MonkeyPatch
     )
     with pytest.raises(AssertionError):
         limits.test_zeros_have_one_hash_whichever_comes_first()
+
+
+def test_a_missing_id_decides_how_others_are_hashed(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(user_ids, "_words", lambda numbers: numbers.view(np.uint64))
+    with pytest.raises(AssertionError):
+        limits.test_a_missing_id_changes_no_hash_of_others()

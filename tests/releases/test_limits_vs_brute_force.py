@@ -131,6 +131,9 @@ ODD_IDS: dict[str, tuple[Any, Any]] = {
     "a number beside null that no signed 64 bits hold": (np.array([7, 8, None], dtype=object), 2**63 + 5),
     "a number among texts": (np.array(["ann", "bob"], dtype=object), 5),
     "a text among numbers": (np.array([7, 8], dtype=object), "ann"),
+    "a text among floats": (np.array([7.0, 8.5]), "ann"),
+    "a fraction among whole numbers": (np.array([7, 8]), 7.5),
+    "a text among truth values": (np.array([True, False]), "ann"),
     "a text that is no UTF-8": (np.array(["ann", "bob"], dtype=object), "\udcff"),
     "a text that is no UTF-8 beside an Arrow column": (pyarrow.array(["ann", "bob"]), "\udcff"),
 }
@@ -153,3 +156,11 @@ def test_zeros_have_one_hash_whichever_comes_first() -> None:
         codes.of(np.array([first, 1.5]))
         found.append(codes.hashes(b"secret", b"")[codes.of(np.array([-0.0, 0.0, 1.5]))].tolist())
     assert found[0] == found[1] and found[0][0] == found[0][1] != found[0][2]
+
+
+def test_a_missing_id_changes_no_hash_of_others() -> None:
+    """pandas makes a column of whole numbers one of floats as soon as one record has no id."""
+    whole, floats = UserIds(b"secret"), UserIds(b"secret")
+    here, there = whole.slots(np.array([7, -8, 0, 2**40])), floats.slots(np.array([7.0, -8.0, -0.0, 2.0**40, np.nan]))
+    assert whole.hashes[here].tolist() == floats.hashes[there[:4]].tolist()
+    assert there[4] == -1

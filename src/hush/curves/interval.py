@@ -17,6 +17,9 @@ BEYOND = -690.0
 """Logs of delta below this are beyond floats (e^-745 is the least): two ends there cannot be compared."""
 LOG_ROUNDING = 2.0**-50
 """Rounding error of a sum of two logs, and of the log of a number, in units of their size: four units of 2^-52."""
+LARGEST_ROUNDING = 4e-12
+"""By how much a largest loss is rounded up at the most, relatively: those of finite pairs may be off by 1e-12, and are
+raised by as much."""
 Interval = tuple[float, float]
 """Certified lower and upper bound."""
 
@@ -79,12 +82,14 @@ def least_log_delta(epsilon: float) -> float:
 
 
 def largest_loss_between(top: float, written: Fraction | None) -> Interval:
-    """Bounds on a largest loss that was rounded up: by a unit when it was written, and by a few where it was added up.
+    """Bounds on a largest loss that was rounded up: by a unit when it was written, by more where it was computed.
 
     >>> largest_loss_between(2.0, Fraction(2)), largest_loss_between(2.0, None)[0] < 2.0
     ((2.0, 2.0), True)
     """
-    exact_top = written is not None and math.isfinite(top) and Fraction(repr(top)) == written
+    if written is None:
+        return top * (1 - LARGEST_ROUNDING), top
+    exact_top = math.isfinite(top) and Fraction(repr(top)) == written
     return (top if exact_top else top * (1 - 16 * UNIT)), top
 
 

@@ -15,6 +15,8 @@ LARGEST_EPSILON = 1e15
 """The search for an epsilon ends here: the floats are then a tenth apart, and a bound of that size says nothing."""
 ROOT_WIDTH = 0.01
 """Relative width of the roots, in units of the tolerance. Each end is the side of its root on which it is certified."""
+BELOW_LARGEST = (1e-9, 1e-6, 1e-3)
+"""Shares below a bound on the largest loss at which delta > 0 is tried; any list is valid."""
 
 
 class Profiled(Protocol):
@@ -40,10 +42,23 @@ class Profiled(Protocol):
         ...
 
 
+def _largest_loss(pair: Profiled, tolerance: float) -> Interval:
+    """Bounds on the largest loss; the lower one is shown by delta > 0 there: what a pair gives may be a bound."""
+    low, top = largest_loss_between(max(pair.max_loss, 0.0), pair.written_loss)
+    if low == top:
+        return low, top
+    tried = [low, *(top * (1 - share) for share in BELOW_LARGEST)]
+
+    def reached(loss: float) -> bool:
+        return attempt(lambda: pair.log_delta(loss, tolerance)[0], -math.inf) > -math.inf
+
+    return next(filter(reached, tried), 0.0), top
+
+
 def invert(pair: Profiled, log_delta: float, tolerance: float, floor: float = 0.0) -> Interval:
     """Solve delta(eps) = e^log_delta on the upper and on the lower bound of the profile."""
     if log_delta == -math.inf:
-        return largest_loss_between(max(pair.max_loss, 0.0), pair.written_loss)
+        return _largest_loss(pair, tolerance)
     if pair.infinite > 0 and math.log(pair.infinite) > log_delta:
         return math.inf, math.inf
 

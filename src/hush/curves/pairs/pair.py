@@ -295,8 +295,10 @@ class Mixed(FromBase):
         else:
             end, top, bottom = self.base.swap().epsilon(-math.inf)[1], share.above_rest, share.below_rest
         if end > FAR:
-            return math.log(top / bottom) if bottom > 0 else end + math.log(top) if end < math.inf else math.inf
-        return math.log1p(top * math.expm1(end)) - math.log1p(bottom * math.expm1(end))
+            found = math.log(top / bottom) if bottom > 0 else end + math.log(top) if end < math.inf else math.inf
+            return found + 8 * UNIT * (1 + abs(found)) if found < math.inf else found
+        above, below = (math.log1p(rate * math.expm1(end)) for rate in (top, bottom))
+        return above - below + 8 * UNIT * (above + below)
 
     def sketched(self) -> Pair:
         return Mixed(self.base.sketched(), self.share)
@@ -343,8 +345,7 @@ class Folded(FromBase):
 
     @property
     def max_loss(self) -> float:
-        top = max(self.base.max_loss, 0.0)
-        return float(np.logaddexp(math.log1p(-self.rate), math.log(self.rate) + top)) * (1 + 4 * UNIT)
+        return log1p_times_expm1(self.rate, max(self.base.max_loss, 0.0))
 
     def renyi(self, order: float) -> Interval:
         if order == math.inf:

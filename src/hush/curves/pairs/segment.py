@@ -101,7 +101,8 @@ class SegmentPair(Pair):
             return self.bound
         ends = np.array([self.bound, -self.bound])
         piece = Exponentials(self.bound, self.log_height, self.share.above, self.share.below)
-        return float(np.subtract(*piece.parts(ends)).max())
+        above, below = piece.parts(ends)
+        return float(np.max(above - below + 8 * UNIT * (np.abs(above) + np.abs(below))))
 
     def curve(self) -> RenyiCurve:
         """Closed form for Laplace noise that was not mixed."""

@@ -41,6 +41,8 @@ FFT_ROUNDING = 8.0
 """Units of rounding per level of a Fourier transform, in the Euclidean norm; its theory has less than five."""
 MOST_HIDDEN = 1e-6
 """Relative change of all masses beyond which the list says less than the lattice."""
+NEAR_ONE = -0.5
+"""Where the mean of V - 1 is above this it keeps the digits of the loss, below it the mean of V does."""
 LEAST = 1e-290
 """Masses below this may have lost digits: they are raised to it from above, and left out from below."""
 POINTS = 3000
@@ -154,10 +156,14 @@ def _listed(values: Array, q: Array, steps: int, infinite: float) -> tuple[Finit
     logs = math.lgamma(steps + 1) + parts.sum(axis=1)
     # each of the terms is off by a few units of itself, and the exponential of their sum by as much in all
     doubt = 8 * UNIT * (float(np.abs(parts).sum(axis=1).max()) + math.lgamma(steps + 1) + steps)
-    more = _more_than_one(counts, values) / steps
-    zero, some = float(np.exp(logs[more == -1]).sum()), more > -1
-    losses, masses = np.log1p(more[some]), np.exp(logs[some]) * (1 + more[some])
-    off = counts[some] @ _off(values) / steps / (1 + more[some])
+    means, more = counts @ np.exp(values) / steps, _more_than_one(counts, values) / steps
+    zero, some = float(np.exp(logs[means == 0]).sum()), means > 0
+    means, more = means[some], more[some]
+    near = more > NEAR_ONE  # farther below, V - 1 has lost the digits of V
+    losses = np.where(near, np.log1p(np.where(near, more, 0.0)), np.log(means))
+    masses = np.exp(logs[some]) * means
+    off = np.where(near, *(counts[some] @ _off(values, size) for size in (np.expm1(values), np.exp(values))))
+    off = off / steps / means
     firm = off <= LARGEST_BLUR * np.abs(losses)
     doubt += _hidden(losses[~firm], masses[~firm], off[~firm], losses[firm], masses[firm], zero)
     if not doubt < MOST_HIDDEN:
@@ -174,11 +180,11 @@ def _more_than_one(counts: Array, losses: Array) -> Array:
     return counts @ np.expm1(losses)
 
 
-def _off(values: Array) -> Array:
-    """How far V - 1 may be off, of each loss: by a few units of itself, and by what the loss is off."""
+def _off(values: Array, sizes: Array) -> Array:
+    """How far V - 1 or V may be off, of each loss: by a few units of its size, and by what the loss is off."""
     finite = np.where(np.isfinite(values), values, 0.0)
     blur = BLUR * (1 + float(np.abs(finite).max()))
-    return 16 * UNIT * np.abs(np.expm1(values)) + blur * np.abs(finite) * np.exp(finite)
+    return 16 * UNIT * np.abs(sizes) + blur * np.abs(finite) * np.exp(finite)
 
 
 def _hidden(soft: Array, weight: Array, off: Array, losses: Array, masses: Array, zero: float) -> float:

@@ -70,9 +70,9 @@ class OneOfTwo(Pair):
         shares = self.chance, 1 - self.chance
         if not self.mirrored:
             tops = [math.log(share) + end for share, end in zip(shares, ends, strict=True) if share > 0]
-            return max(float(np.logaddexp.reduce(tops)) + 8 * UNIT, 0.0)
+            return max(_raised(float(np.logaddexp.reduce(tops))), 0.0)
         least = math.fsum(share * math.exp(-end) for share, end in zip(shares, ends, strict=True))
-        return max(-math.log(least) + 8 * UNIT, 0.0) if least > 0 else math.inf
+        return max(_raised(-math.log(least)), 0.0) if least > 0 else math.inf
 
     def log_delta(self, epsilon: float, tolerance: float = 1e-9) -> Interval:  # noqa: ARG002
         least = least_log_delta(epsilon)
@@ -123,6 +123,11 @@ class OneOfTwo(Pair):
         if order == math.inf:
             return 0.0, self.max_loss
         return 0.0, ProfileLaw.of(*self.profile_points()).renyi(order)
+
+
+def _raised(loss: float) -> float:
+    """A largest loss, rounded up: a few units of it, and of the numbers near 1 of which it is a logarithm."""
+    return loss + 8 * UNIT * (1 + abs(loss))
 
 
 @remembered(16)

@@ -49,7 +49,9 @@ class UserIds:
         letter, _, ids = id_form(units)
         if letter == "T":
             return self._of_texts(ids)
-        return self._of_objects(ids.tolist()) if letter == "O" else self._of_numbers(ids.view(np.uint64))
+        if letter == "O":
+            return self._of_objects(ids.tolist())
+        return self._of_numbers(_words(ids.view(np.float64) if letter == "f" else ids))
 
     def _of_texts(self, texts: Any) -> np.ndarray:
         return TextBytes(texts).hashes(int(self._key[1]))
@@ -58,15 +60,28 @@ class UserIds:
         return mixed(mixed(words + self._key[0]) ^ self._key[1])
 
     def _of_objects(self, ids: list[Any]) -> np.ndarray:
-        """Of ids that no array can hold together: texts and whole numbers as where one does."""
+        """Of ids that no array can hold together: texts and numbers as where one does."""
         import pyarrow
 
         texts = [place for place, unit in enumerate(ids) if type(unit) is str]
-        whole = [place for place, unit in enumerate(ids) if type(unit) is int and -(2**63) <= unit < 2**64]
+        whole = [place for place, unit in enumerate(ids) if type(unit) in (int, bool) and -(2**63) <= unit < 2**64]
+        floats = [place for place, unit in enumerate(ids) if type(unit) is float]
         found = np.zeros(len(ids), dtype=np.uint64)
         said = [ids[place].encode(errors="surrogatepass") for place in texts]
         found[texts] = self._of_texts(pyarrow.array(said, pyarrow.large_binary()))
         found[whole] = self._of_numbers(np.array([ids[place] % 2**64 for place in whole], dtype=np.uint64))
-        for place in set(range(len(ids))).difference(texts, whole):
+        found[floats] = self._of_numbers(_words(np.array([ids[place] for place in floats], dtype=float)))
+        for place in set(range(len(ids))).difference(texts, whole, floats):
             found[place] = keyed_hash(self._secret, ids[place], PURPOSE)
         return found
+
+
+def _words(numbers: np.ndarray) -> np.ndarray:
+    """64 bits of each number: a float that is whole has those of the whole number, which is the same user."""
+    words = numbers.view(np.uint64)
+    if numbers.dtype.kind != "f":
+        return words
+    whole = (numbers == np.floor(numbers)) & (np.abs(numbers) < 2.0**63)
+    words = words.copy()
+    words[whole] = numbers[whole].astype(np.int64).view(np.uint64)
+    return words
