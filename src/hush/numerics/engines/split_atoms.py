@@ -281,7 +281,7 @@ def _composed(kept: Sequence[Atoms], size: int, log_delta: float) -> tuple[Compo
 def _best_tilt(kept: Sequence[Atoms], widest: float, log_delta: float) -> tuple[float, float]:
     """The tilt at which Chernoff's bound on epsilon is least, and how far the tilted sum reaches to either side."""
     spend(len(TILTS) * sum(10 * len(a.losses) for a in kept))
-    best, found = math.inf, []
+    best, found, chosen = math.inf, [], 0.0
     for tilt in (TILTS / widest).tolist():
         tilted = [_tilted(a, tilt) for a in kept]
         exponent = math.fsum(a.times * moment for a, (moment, _) in zip(kept, tilted, strict=True))
