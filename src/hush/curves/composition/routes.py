@@ -314,14 +314,15 @@ class SplitRoute:
 
     def log_delta(self, epsilon: float, tolerance: float) -> Interval:
         low, high = -math.inf, 0.0
+        near = split_atoms.likely(self.laws, epsilon)
         for size in SPLIT:
             for _ in range(LOWERED):
-                near = high
                 found = split_atoms.split_sum(split_atoms.all_atoms(self.laws, near), size, epsilon, near)
                 low, high = max(low, found.log_delta(epsilon, -1)), min(high, found.log_delta(epsilon, 1))
                 if high - low <= tolerance:
                     return low, high
-                if not high < near - 1:
+                near, before = min(near, high), near
+                if not near < before - 1:
                     break
         return low, high
 
