@@ -640,6 +640,12 @@ def bystanders_weigh_nothing(patch: Patch) -> None:
     patch.setattr(kind, "log_moments", lambda _, orders: (np.zeros(len(orders)), np.zeros(len(orders))))
 
 
+def nothing_past_the_lattice(patch: Patch) -> None:
+    """Losses that make the sum exceed epsilon are left out where atoms are split onto a lattice."""
+    kind = import_module("hush.numerics.engines.split_atoms").SplitSum
+    patch.setattr(kind, "_past", lambda _self, _epsilon, _side: 0.0)
+
+
 # -- correlated noise ---------------------------------------------------------------------------------------------
 
 

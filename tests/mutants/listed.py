@@ -122,6 +122,12 @@ MUTANTS = [
         ("Laplace",),
     ),
     Mutant(
+        "atoms on a lattice without the losses past it",
+        bugs.nothing_past_the_lattice,
+        "tests.numerics.test_split_atoms_vs_enumeration:test_hundreds_of_steps_with_a_rare_hit",
+        (1e-5, 40.0),
+    ),
+    Mutant(
         "a curve of attackers from above, without its corners",
         bugs.chords_instead_of_corners,
         "tests.curves.test_tradeoff_curve_vs_closed_form:test_coarse_points_hold_the_closed_form",

@@ -26,6 +26,7 @@ from hush.curves.composition.routes import (
     Parts,
     RenyiRoute,
     Route,
+    SplitRoute,
 )
 from hush.curves.interval import Interval, agreed_epsilon, agreed_log_delta, largest_loss_between, least_log_delta
 from hush.curves.pairs.pair import Laws
@@ -88,7 +89,10 @@ class FiniteSum:
             first = (*soon, levels, contour, quick)
         if few and all(len(law.losses) > MANY_ATOMS and not law.pieces for law, _ in self.laws):
             first = (quick,)
-        last = (full, DirectRoute(self.parts)) if self.count <= MOST_DIRECT else (full,)
+        last: tuple[Route, ...] = (full, DirectRoute(self.parts)) if self.count <= MOST_DIRECT else (full,)
+        split = SplitRoute(self.laws)
+        if split.serves and not self.on_a_lattice:
+            last = (split, *last)
         return (*first, *last, RenyiRoute(self.laws))
 
     def log_delta(self, epsilon: float, tolerance: float) -> Interval:

@@ -15,7 +15,7 @@ from hush.arrays import Array
 from hush.curves.interval import Interval
 from hush.curves.pairs.finite import FinitePair
 from hush.curves.pairs.pair import Laws, Pair
-from hush.numerics.engines import contour, direct, grid
+from hush.numerics.engines import contour, direct, grid, split_atoms
 from hush.numerics.engines.contour_line import MOST_WORK
 from hush.numerics.engines.levels import level_bounds
 from hush.numerics.engines.levels.bystanders import Bystanders
@@ -46,6 +46,10 @@ MOST_COMPONENTS, MOST_OF_ONE, LEVELS_WORK = 60, 12, 0.6
 left: where they converge they take less than half of that."""
 QUICK, FULL = (1 << 13, 1 << 16), (1 << 18,)
 """Lattice sizes that the grid tries in turn, at first and at last."""
+SPLIT = (1 << 15, 1 << 18, 1 << 20)
+"""Lattice sizes for atoms that are split."""
+LOWERED = 4
+"""Lattices of one size for ever lower ceilings, or ever lower guesses at delta, at the most."""
 
 MOST_DIRECT = 128
 """Up to so many losses direct convolution may be asked."""
@@ -294,6 +298,63 @@ class DirectRoute(LatticeRoute):
         limit = min(ceiling, 1.0)
         high = min(_root(lambda e: found.upper.log_delta(e, 1) - log_delta, limit, width), ceiling)
         return _root_below(lambda e: found.lower.log_delta(e, -1) - log_delta, high, 1e-3 * high, width), high
+
+
+@dataclass(frozen=True)
+class SplitRoute:
+    """Atoms off any lattice, split onto ever finer ones: both ends come of one law."""
+
+    laws: Laws
+    last_resort: ClassVar[bool] = True
+
+    @property
+    def serves(self) -> bool:
+        """Whether all losses are atoms, and not those of a table."""
+        return all(split_atoms.served(law) and len(law.losses) <= MANY_ATOMS for law, _ in self.laws)
+
+    def log_delta(self, epsilon: float, tolerance: float) -> Interval:
+        low, high = -math.inf, 0.0
+        near = split_atoms.likely(self.laws, epsilon)
+        for size in SPLIT:
+            for _ in range(LOWERED):
+                found = split_atoms.split_sum(split_atoms.all_atoms(self.laws, near), size, epsilon, near)
+                low, high = max(low, found.log_delta(epsilon, -1)), min(high, found.log_delta(epsilon, 1))
+                if high - low <= tolerance:
+                    return low, high
+                near, before = min(near, high), near
+                if not near < before - 1:
+                    break
+        return low, high
+
+    def epsilon(
+        self,
+        log_delta: float,
+        tolerance: float,
+        floor: float = 0.0,
+        known: Interval = (0.0, math.inf),
+    ) -> Interval:
+        low, high = known
+        atoms = split_atoms.all_atoms(self.laws, log_delta)
+        for size in SPLIT:
+            for _ in range(LOWERED):
+                ceiling = high
+                found = split_atoms.split_sum(atoms, size, ceiling, log_delta)
+                low, high = self._narrowed(found, log_delta, low, high, ROOT_WIDTH * tolerance)
+                if high <= floor or high - low <= tolerance * high < math.inf:
+                    return low, high
+                if not high < 0.9 * ceiling:
+                    break
+        return low, high
+
+    def _narrowed(
+        self, found: split_atoms.SplitSum, log_delta: float, low: float, high: float, width: float
+    ) -> Interval:
+        """Ends between the ones that are known, as far as this law shows them."""
+        top = min(high, FARTHEST)
+        above, below = (lambda e, side=side: found.log_delta(e, side) - log_delta for side in (1, -1))
+        if above(top) <= 0:
+            high = decreasing_root(above, low, top, width)[1] if above(low) > 0 else low
+        return max(low, _root_below(below, high, 1e-3 * high, width)), high
 
 
 @dataclass(frozen=True)

@@ -99,11 +99,18 @@ NOTHING = Composed(np.zeros(1), np.zeros(1), 0.0, 0.0, 0.0, 0.0, 0.0)
 
 
 def compose(
-    laws: Sequence[tuple[LatticeLaw, int]], step: float, tilt: float, size: int, least: float = SMALLEST
+    laws: Sequence[tuple[LatticeLaw, int]],
+    step: float,
+    tilt: float,
+    size: int,
+    least: float = SMALLEST,
+    *,
+    from_tails: bool = True,
 ) -> Composed:
     """Sum the lattice laws by one FFT of the laws tilted by e^{tilt L}; Chernoff bounds what falls outside.
 
-    The least mass stands for any that is below it: 0 in laws below.
+    The least mass stands for any that is below it: 0 in laws below. Masses that are no differences of tails are not
+    charged for the rounding of these (G9).
     """
     room(size, 10 + sum(8 if n == 1 else 15 for _, n in laws))
     tilted = [Slanted.of(law, n, step, tilt, least) for law, n in laws]
@@ -125,14 +132,14 @@ def compose(
     rough = sum(p.times * math.sqrt(dot(p.weight, p.weight)) for p in tilted)
     widest = max(float(p.losses[-1] - p.losses[0]) for p in tilted)
     infinite = -math.expm1(sum(n * math.log1p(-min(law.at_infinity, ALMOST_ALL)) for law, n in laws))
+    misplaced = 8 * UNIT * count * (1 + tilt) * min(1 / max(tilt, UNDERFLOW), widest) if from_tails else 0.0
     return Composed(
         losses=start + step * index,
         tilted=values,
         tilt=tilt,
         log_scale=math.fsum(p.times * p.log_moment for p in tilted),
         noise=8 * UNIT * math.log2(size) * (rough + math.sqrt(dot(values, values)) + TRANSFORM_FLOOR * count),
-        stray=(0.0 if whole else _outside(tilted, (size / 2 - 2) * step, step))
-        + 8 * UNIT * count * (1 + tilt) * min(1 / max(tilt, UNDERFLOW), widest),
+        stray=(0.0 if whole else _outside(tilted, (size / 2 - 2) * step, step)) + misplaced,
         at_infinity=infinite,
         doubt=8 * UNIT * sum(p.times * (2 + abs(p.log_moment) + tilt * p.largest) for p in tilted),
         shift=8 * UNIT * sum(p.times * p.largest for p in tilted),
