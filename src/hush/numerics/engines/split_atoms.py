@@ -39,8 +39,9 @@ LEAST_ACCURACY, SPARE = 40.0, 30.0
 FORGOTTEN = 1e-9
 """Share of delta that the lowest and the highest losses together have which are not put on the lattice. Their mass is
 charged, so any share is valid (A4)."""
-ATOM_ROUNDING, MASS_ROUNDING = 64 * UNIT, 16 * UNIT
-"""Relative rounding error of a loss that is an atom, and of any mass beside what its law states (A5)."""
+ATOM_ROUNDING, MASS_ROUNDING = 2e-12, 16 * UNIT
+"""Relative rounding error of a loss that is an atom, and of any mass beside what its law states (A5). The losses of
+finite pairs may be off by 1e-12, whoever made them."""
 TILTS = np.geomspace(0.1, MOST_TILT, 60)
 """Tilts that are tried, in units of one over the widest law. Any tilt is valid."""
 OUTSIDE, ROOM_OUTSIDE = 34.0, 1.02
