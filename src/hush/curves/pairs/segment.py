@@ -97,7 +97,7 @@ class SegmentPair(Pair):
 
     @property
     def max_loss(self) -> float:
-        if self.written is not None:
+        if self.written is not None or self.share == PLAIN:
             return self.bound
         ends = np.array([self.bound, -self.bound])
         piece = Exponentials(self.bound, self.log_height, self.share.above, self.share.below)
