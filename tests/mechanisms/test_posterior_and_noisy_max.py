@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+from fractions import Fraction
 
 import mpmath
 import numpy as np
@@ -73,6 +74,14 @@ def test_noisy_max_is_the_exponential_mechanism() -> None:
     assert hush.ReportNoisyMax(4.0, monotone=True).epsilon(delta=0).upper == 0.25
     with pytest.raises(hush.InvalidParameter, match="monotone"):
         hush.ReportNoisyMax(4.0, monotone=True, relation=hush.Relation.REPLACE)
+
+
+@pytest.mark.parametrize("scale", [0.3, 1.1, 3.0, 7.0, 49.0])
+@pytest.mark.parametrize("monotone", [False, True])
+def test_the_range_of_noisy_max_is_rounded_up(scale: float, monotone: bool) -> None:
+    """The nearest float may lie below the quotient."""
+    largest = (1 if monotone else 2) / Fraction(repr(scale))
+    assert Fraction(repr(hush.ReportNoisyMax(scale, monotone=monotone).epsilon(delta=0).upper)) >= largest
 
 
 @pytest.mark.parametrize("monotone", [False, True])

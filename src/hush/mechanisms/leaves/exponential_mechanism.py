@@ -4,12 +4,14 @@ from __future__ import annotations
 
 from abc import abstractmethod
 from dataclasses import dataclass, field
+from fractions import Fraction
 from typing import ClassVar
 
 import numpy as np
 from scipy import special
 
 from hush.arrays import Array
+from hush.curves.interval import written_up
 from hush.curves.pairs.pair import Pair
 from hush.curves.pairs.pointwise import Tightest
 from hush.curves.relation import Relation
@@ -142,7 +144,7 @@ class ReportNoisyMax(BoundedRange):
 
     @property
     def loss_range(self) -> float:
-        return (1 if self.monotone else 2) / self.scale
+        return written_up((1 if self.monotone else 2) / Fraction(repr(self.scale)))
 
     def derivation(self) -> Step:
         moves = "all scores move the same way" if self.monotone else "scores may move either way"
